@@ -1,0 +1,1 @@
+"""The nouns, ports and errors of the mesh; standard library only."""

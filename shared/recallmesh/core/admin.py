@@ -1,0 +1,138 @@
+"""The port of administration: what reads and changes banks and what they hold."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.ledger import MemoryEdit, MemoryFilter
+from recallmesh.core.memory import Memory
+from recallmesh.core.operation import Operation
+from recallmesh.core.page import Page, PageRequest
+
+
+class Banks(Protocol):
+    """Banks of a tenant. Methods that name a bank raise ``BankNotFound``."""
+
+    async def create_bank(self, ref: BankRef, *, name: str = "", config: BankConfig | None = None) -> Bank:
+        """Create a bank; raises ``BankExists`` and ``InvalidArgument`` (a bad id)."""
+        ...
+
+    async def get_bank(self, ref: BankRef) -> Bank:
+        """Return a bank."""
+        ...
+
+    async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
+        """List a tenant's banks by id."""
+        ...
+
+    async def update_bank(
+        self, ref: BankRef, *, name: str | None = None, config: BankConfig | None = None, version: int = 0
+    ) -> Bank:
+        """Change a bank; ``version`` other than 0 must be the bank's, else ``ConflictingWrite``."""
+        ...
+
+    async def delete_bank(self, ref: BankRef) -> None:
+        """Delete a bank and all it holds."""
+        ...
+
+    async def bank_stats(self, ref: BankRef) -> BankStats:
+        """Count what a bank holds."""
+        ...
+
+
+class Documents(Protocol):
+    """Documents of a bank and their chunks; raise ``DocumentNotFound``, ``ChunkNotFound``."""
+
+    async def get_document(self, ref: BankRef, document_id: str) -> Document:
+        """Return a document."""
+        ...
+
+    async def list_documents(self, ref: BankRef, page: PageRequest) -> Page[Document]:
+        """List documents by id."""
+        ...
+
+    async def delete_document(self, ref: BankRef, document_id: str) -> int:
+        """Delete a document and everything derived from it; returns the number of memories."""
+        ...
+
+    async def get_chunk(self, ref: BankRef, chunk_id: str) -> Chunk:
+        """Return a chunk."""
+        ...
+
+    async def list_chunks(self, ref: BankRef, document_id: str, page: PageRequest) -> Page[Chunk]:
+        """List a document's chunks by number."""
+        ...
+
+
+class Memories(Protocol):
+    """Memories of a bank; raise ``MemoryNotFound``."""
+
+    async def get_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """Return a memory in whatever state."""
+        ...
+
+    async def list_memories(self, ref: BankRef, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
+        """List memories by id."""
+        ...
+
+    async def edit_memory(self, ref: BankRef, memory_id: str, edit: MemoryEdit) -> Memory:
+        """Change a memory; the arms follow."""
+        ...
+
+    async def invalidate_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """Hide a memory from recall; twice is as once."""
+        ...
+
+    async def restore_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """Undo an invalidation; twice is as once."""
+        ...
+
+    async def delete_memory(self, ref: BankRef, memory_id: str) -> None:
+        """Delete a memory for good."""
+        ...
+
+    async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:
+        """List tags with their counts, by tag."""
+        ...
+
+
+class Entities(Protocol):
+    """Entities of a bank; raise ``EntityNotFound``."""
+
+    async def get_entity(self, ref: BankRef, entity_id: str) -> Entity:
+        """Return an entity."""
+        ...
+
+    async def list_entities(self, ref: BankRef, page: PageRequest) -> Page[Entity]:
+        """List entities by id."""
+        ...
+
+
+class Operations(Protocol):
+    """Operations of a bank; raise ``OperationNotFound``."""
+
+    async def get_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """Return an operation."""
+        ...
+
+    async def list_operations(self, ref: BankRef, page: PageRequest) -> Page[Operation]:
+        """List operations, oldest first."""
+        ...
+
+    def watch_operation(self, ref: BankRef, operation_id: str) -> AsyncIterator[Operation]:
+        """Yield the operation now and at every change until it is finished."""
+        ...
+
+    async def cancel_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """Cancel a pending operation."""
+        ...
+
+    async def retry_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """Make a failed or cancelled operation pending again."""
+        ...
+
+
+class Admin(Banks, Documents, Memories, Entities, Operations, Protocol):
+    """All of administration; one service (``bank``) offers it."""

@@ -1,0 +1,38 @@
+"""Documents and the chunks they are cut into: the source text of memories."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A source. ``version`` grows with every replace or append; ``tokens`` counts all its chunks."""
+
+    id: str
+    created: datetime
+    updated: datetime
+    version: int = 1
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    chunk_count: int = 0
+    memory_count: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document.
+
+    ``number`` counts from 0 without gaps; ``digest`` is the hash of all that shapes its facts; ``time`` is when it was
+    said, absent when the source has none.
+    """
+
+    id: str
+    document_id: str
+    number: int
+    text: str
+    tokens: int
+    digest: str = ""
+    context: str = ""
+    time: datetime | None = None

@@ -1,0 +1,30 @@
+"""Entities: who and what memories are about, resolved within a bank."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One person, organisation, place, product, concept or label.
+
+    ``key`` is the name folded for exact matching (case, spaces, accents); unique in the bank together with ``kind``
+    being label or not. ``aliases`` are other names that resolve to it.
+    """
+
+    id: str
+    name: str
+    key: str
+    kind: str
+    created: datetime
+    aliases: tuple[str, ...] = ()
+    memory_count: int = 0
+    last_mentioned: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    """A tag and the number of visible memories that carry it."""
+
+    tag: str
+    memory_count: int

@@ -1,0 +1,359 @@
+"""The ledger's port: the system of record. Indexes propose, the ledger disposes."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.memory import FactType, Memory, MemoryState
+from recallmesh.core.operation import Operation, OperationKind
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.retain import UpdateMode
+from recallmesh.core.tags import EVERYTHING, TagTest
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntity:
+    """An entity that a write mentions. When the bank has one of this ``key`` (and label-ness), that one is used.
+
+    ``id`` is what the write's memories call it; the ledger puts the bank's own in its place. ``aliases`` are added.
+    """
+
+    id: str
+    name: str
+    key: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWrite:
+    """A chunk and the memories made of it, in order. The ledger assigns numbers, positions and ``previous_id``."""
+
+    chunk: Chunk
+    memories: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWrite:
+    """A document's new content.
+
+    With ``REPLACE`` the chunks are all of it: chunks whose digest the document has already keep their memories and need
+    not bring any (bring them all the same when in doubt: they are dropped); memories of vanished chunks become
+    ``RETIRING``. With ``APPEND`` they follow what is there.
+    """
+
+    document: Document
+    mode: UpdateMode
+    chunks: tuple[ChunkWrite, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request id and the hash of the content that came with it."""
+
+    request_id: str
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One transaction of a retain. ``arms`` are those that must index what it writes."""
+
+    bank_uid: str
+    documents: tuple[DocumentWrite, ...]
+    entities: tuple[NewEntity, ...]
+    arms: tuple[ArmName, ...]
+    at: datetime
+    request: RequestRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDocument:
+    """What a write made of one document: all its chunks' memory ids by the write's chunk order."""
+
+    document_id: str
+    memory_ids: tuple[tuple[str, ...], ...]
+    unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a transaction did.
+
+    ``added`` are the new memories as stored, with the bank's own entity ids. ``rows`` are the outbox rows made.
+    ``replayed``: the request id was known with the same content; nothing was written and ``documents`` tell what the
+    first call wrote. ``retiring`` are the ids whose document has moved on.
+    """
+
+    write_id: str
+    documents: tuple[WrittenDocument, ...] = ()
+    added: tuple[Memory, ...] = ()
+    retiring: tuple[str, ...] = ()
+    replayed: bool = False
+
+
+class OutboxAction(StrEnum):
+    """What an arm still has to do."""
+
+    INDEX = "index"
+    REMOVE = "remove"
+    DROP_BANK = "drop_bank"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One memory (or bank) that one arm has to index, remove or drop; delivered in the order of ``seq`` per memory."""
+
+    seq: int
+    write_id: str
+    bank_uid: str
+    arm: ArmName
+    action: OutboxAction
+    memory_id: str
+    version: int
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFilter:
+    """Which memories to list; empty parts do not filter."""
+
+    fact_types: tuple[FactType, ...] = ()
+    states: tuple[MemoryState, ...] = ()
+    tags: TagTest = EVERYTHING
+    document_id: str = ""
+    entity_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEdit:
+    """What to change of a memory; ``None`` leaves a part as it is."""
+
+    text: str | None = None
+    tags: tuple[str, ...] | None = None
+    context: str | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A leased operation and the request to carry out, as the bytes that were put in."""
+
+    operation: Operation
+    bank: Bank
+    payload: bytes
+
+
+class BankLedger(Protocol):
+    """Banks. Every method raises ``BankNotFound`` for one that is not in the tenant."""
+
+    async def create_bank(self, bank: Bank) -> Bank:
+        """Store a bank.
+
+        Raises:
+            BankExists: the tenant has one of this id.
+
+        """
+        ...
+
+    async def get_bank(self, ref: BankRef) -> Bank:
+        """Return a bank."""
+        ...
+
+    async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
+        """List a tenant's banks by id."""
+        ...
+
+    async def update_bank(self, ref: BankRef, *, name: str | None, config: BankConfig | None, version: int) -> Bank:
+        """Change a bank; ``version`` 0 takes any.
+
+        Raises:
+            ConflictingWrite: the bank has another version.
+
+        """
+        ...
+
+    async def delete_bank(self, ref: BankRef, arms: tuple[ArmName, ...], at: datetime) -> None:
+        """Delete a bank and all it holds, and put its removal from every arm into the outbox."""
+        ...
+
+    async def bank_stats(self, bank_uid: str) -> BankStats:
+        """Count what a bank holds."""
+        ...
+
+
+class MemoryLedger(Protocol):
+    """Memories, documents, chunks and entities of a bank (named by its ``uid``)."""
+
+    async def read(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:
+        """Return those of the memories that are there, in any state, in no particular order; the hot path of recall."""
+        ...
+
+    async def list_memories(self, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
+        """List memories by id."""
+        ...
+
+    async def edit_memory(
+        self, bank_uid: str, memory_id: str, edit: MemoryEdit, arms: tuple[ArmName, ...], at: datetime
+    ) -> Memory:
+        """Change a memory and put it into the outbox again; raises ``MemoryNotFound``."""
+        ...
+
+    async def set_state(
+        self, bank_uid: str, memory_id: str, state: MemoryState, arms: tuple[ArmName, ...], at: datetime
+    ) -> Memory:
+        """Invalidate or restore a memory and tell the arms by the outbox; raises ``MemoryNotFound``."""
+        ...
+
+    async def delete_memories(
+        self, bank_uid: str, memory_ids: tuple[str, ...], arms: tuple[ArmName, ...], at: datetime
+    ) -> int:
+        """Delete memories, and what only they held (entities no memory mentions, causal links); returns how many."""
+        ...
+
+    async def get_document(self, bank_uid: str, document_id: str) -> Document:
+        """Return a document; raises ``DocumentNotFound``."""
+        ...
+
+    async def list_documents(self, bank_uid: str, page: PageRequest) -> Page[Document]:
+        """List documents by id."""
+        ...
+
+    async def delete_document(self, bank_uid: str, document_id: str, arms: tuple[ArmName, ...], at: datetime) -> int:
+        """Delete a document, its chunks and memories; returns the number of memories; raises ``DocumentNotFound``."""
+        ...
+
+    async def read_chunks(self, bank_uid: str, chunk_ids: tuple[str, ...]) -> tuple[Chunk, ...]:
+        """Return those of the chunks that are there, in no particular order."""
+        ...
+
+    async def list_chunks(self, bank_uid: str, document_id: str, page: PageRequest) -> Page[Chunk]:
+        """List a document's chunks by number."""
+        ...
+
+    async def get_entity(self, bank_uid: str, entity_id: str) -> Entity:
+        """Return an entity; raises ``EntityNotFound``."""
+        ...
+
+    async def list_entities(self, bank_uid: str, page: PageRequest) -> Page[Entity]:
+        """List entities by id."""
+        ...
+
+    async def entities_like(self, bank_uid: str, keys: tuple[str, ...]) -> tuple[Entity, ...]:
+        """Return entities that share a folded word with any of the keys, or are one: the candidates for resolution."""
+        ...
+
+    async def list_tags(self, bank_uid: str, page: PageRequest) -> Page[TagCount]:
+        """List tags of visible memories with their counts, by tag."""
+        ...
+
+
+class WriteLedger(Protocol):
+    """Retain's side: the write transaction, idempotency, the outbox and operations."""
+
+    async def find_request(self, bank_uid: str, request: RequestRecord) -> Commit | None:
+        """Return what the request id wrote before, if it came before.
+
+        Raises:
+            RequestIdReused: it came with other content.
+
+        """
+        ...
+
+    async def known_digests(self, bank_uid: str, document_id: str) -> frozenset[str]:
+        """Return the digests of a document's chunks, so that unchanged ones are not extracted again."""
+        ...
+
+    async def commit(self, write: Write) -> Commit:
+        """Write everything in one transaction, or find the request id used and replay it.
+
+        Raises:
+            RequestIdReused: it came before with other content.
+            ConflictingWrite: another write came between; may be tried again.
+            BankNotFound: the bank was deleted meanwhile.
+
+        """
+        ...
+
+    async def retire(self, bank_uid: str, write_id: str, arms: tuple[ArmName, ...], at: datetime) -> int:
+        """Delete the memories that a write left ``RETIRING``, with outbox rows to remove them; returns how many."""
+        ...
+
+    async def unretired(self, before: datetime) -> tuple[tuple[str, str], ...]:
+        """Return (bank_uid, write_id) of writes committed before a moment that still have ``RETIRING`` memories."""
+        ...
+
+    async def lease_outbox(
+        self, worker: str, arm: ArmName, *, limit: int, lease: timedelta, now: datetime
+    ) -> tuple[OutboxRow, ...]:
+        """Take due rows of an arm, oldest first, at most one action a memory (the first), hidden for the lease."""
+        ...
+
+    async def own_outbox(self, write_id: str) -> tuple[OutboxRow, ...]:
+        """Return a write's rows that are still there."""
+        ...
+
+    async def settle_outbox(self, seqs: tuple[int, ...]) -> None:
+        """Forget delivered rows."""
+        ...
+
+    async def defer_outbox(self, seqs: tuple[int, ...], *, until: datetime, error: str) -> None:
+        """Count an attempt and make the rows due again at a moment."""
+        ...
+
+    async def outbox_lag(self, now: datetime) -> tuple[tuple[ArmName, int, timedelta], ...]:
+        """Return per arm the number of rows and the age of the oldest."""
+        ...
+
+    async def submit(self, bank_uid: str, kind: OperationKind, payload: bytes, total: int, at: datetime) -> Operation:
+        """Put an operation in the queue."""
+        ...
+
+    async def lease_job(self, worker: str, *, lease: timedelta, now: datetime) -> Job | None:
+        """Take the oldest pending operation, or a running one whose lease is over."""
+        ...
+
+    async def finish_job(
+        self, operation_id: str, *, memory_ids: tuple[str, ...], error: str, at: datetime, retry: bool = False
+    ) -> None:
+        """Mark an operation succeeded (no error), failed, or pending again (``retry``)."""
+        ...
+
+
+class OperationLedger(Protocol):
+    """Operations as callers see them; raise ``OperationNotFound``."""
+
+    async def get_operation(self, bank_uid: str, operation_id: str) -> Operation:
+        """Return an operation."""
+        ...
+
+    async def list_operations(self, bank_uid: str, page: PageRequest) -> Page[Operation]:
+        """List operations, newest last."""
+        ...
+
+    async def cancel_operation(self, bank_uid: str, operation_id: str, at: datetime) -> Operation:
+        """Cancel a pending operation; a running or finished one stays as it is and is returned."""
+        ...
+
+    async def retry_operation(self, bank_uid: str, operation_id: str, at: datetime) -> Operation:
+        """Make a failed or cancelled operation pending again; others stay as they are."""
+        ...
+
+
+class Ledger(BankLedger, MemoryLedger, WriteLedger, OperationLedger, Protocol):
+    """The whole ledger. A service's constructor asks for the part it uses."""
+
+    async def check(self) -> None:
+        """Return if the ledger can work now.
+
+        Raises:
+            StoreUnavailable: the database does not answer.
+            NotReady: its schema is not the one this version needs; says to migrate.
+
+        """
+        ...

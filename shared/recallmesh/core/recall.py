@@ -1,0 +1,231 @@
+"""The port of recall: what is asked, what is answered, and the account of how the answer came about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import BankRef
+from recallmesh.core.document import Chunk
+from recallmesh.core.memory import ALL_FACT_TYPES, FactType, Memory
+from recallmesh.core.tags import EVERYTHING, TagTest
+from recallmesh.core.time import Window
+from recallmesh.core.tuning import BoostLevel, Budget, RecallTuning
+
+MAX_TOKENS_DEFAULT = 4096
+MAX_CHUNK_TOKENS_DEFAULT = 8192
+MAX_SOURCE_TOKENS_DEFAULT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """A question to a bank.
+
+    ``query_time`` is the asker's now (absent: the service's now); its UTC offset is the asker's. ``window`` is a period
+    the caller knows already: then none is read from the query. ``limit`` bounds the number of memories (0: no bound).
+    ``tuning`` overrides the bank's. ``chunk_tokens`` and ``source_tokens`` absent: none are returned.
+    """
+
+    bank: BankRef
+    query: str
+    budget: Budget = Budget.MID
+    max_tokens: int = MAX_TOKENS_DEFAULT
+    limit: int = 0
+    query_time: datetime | None = None
+    window: Window | None = None
+    fact_types: tuple[FactType, ...] = ALL_FACT_TYPES
+    tags: TagTest = EVERYTHING
+    tuning: RecallTuning = field(default_factory=RecallTuning)
+    chunk_tokens: int | None = None
+    source_tokens: int | None = None
+    include_entities: bool = False
+    trace: bool = False
+
+
+class PartState(StrEnum):
+    """How a part of the mesh fared in one call."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    """Not asked: there was nothing for it to do (no window, say)."""
+    DISABLED = "disabled"
+    """Not asked: switched off for the bank, the request or the service."""
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmReport:
+    """How one arm fared: its state, how many hits it gave, how long it took, and in words why it was silent."""
+
+    arm: ArmName
+    state: PartState
+    hits: int = 0
+    latency: timedelta = timedelta()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    """How a model (``embedder`` or ``reranker``) fared; ``items`` counts texts or pairs."""
+
+    part: str
+    state: PartState
+    items: int = 0
+    latency: timedelta = timedelta()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of one memory at each stage.
+
+    ``rrf`` is the sum of 1/(k + rank). ``reranker_raw`` is what the model said, ``relevance`` that in [0, 1], or the
+    synthetic score when nothing was reranked. The three boosts are factors around 1. ``final`` orders the answer.
+    """
+
+    rrf: float
+    relevance: float
+    final: float
+    reranker_raw: float | None = None
+    recency_boost: float = 1.0
+    temporal_boost: float = 1.0
+    proof_boost: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledMemory:
+    """A packed memory: the memory, its rank in each arm that found it (from 1), its scores."""
+
+    memory: Memory
+    ranks: Mapping[ArmName, int]
+    scores: Scores
+    oversized: bool = False
+    """Longer than ``max_tokens``: it came whole because nothing else fitted."""
+
+
+class Outcome(StrEnum):
+    """What became of a candidate."""
+
+    PACKED = "packed"
+    CAP = "cap"
+    """Beyond twice the budget."""
+    FLOOR = "floor"
+    BUDGET = "budget"
+    """Did not fit what was left of ``max_tokens``, or came after ``limit``."""
+    SUPERSEDED = "superseded"
+    """A returned observation was built from it."""
+    TAG = "tag"
+    INVALIDATED = "invalidated"
+    MISSING = "missing"
+    """An index proposed it; the ledger does not know it (deleted, or not yet there)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCandidate:
+    """One row of the account: where a memory stood at each stage and what became of it.
+
+    ``arm_scores`` are the arms' own scores, ``because`` their phrases. ``fused_rank`` is the place after RRF and boosts
+    (from 1), ``final_rank`` the place after final scoring (0: dropped before that).
+    """
+
+    memory_id: str
+    text: str
+    outcome: Outcome
+    fused_rank: int
+    final_rank: int = 0
+    ranks: Mapping[ArmName, int] = field(default_factory=dict)
+    arm_scores: Mapping[ArmName, float] = field(default_factory=dict)
+    because: Mapping[ArmName, str] = field(default_factory=dict)
+    scores: Scores | None = None
+    tokens: int = 0
+    reranked: bool = False
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One stretch of the work: when it began after the call came in, and how long it took."""
+
+    name: str
+    start: timedelta
+    duration: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReading:
+    """The period in force, the words it was read from and the rule that read it (``caller`` when it was passed)."""
+
+    window: Window
+    rule: str
+    phrase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilter:
+    """What was kept for reranking: how many, of how many, under which cap and boosts, and which arms they came from."""
+
+    kept: int
+    dropped: int
+    cap: int
+    boosts: Mapping[ArmName, BoostLevel]
+    composition: Mapping[ArmName, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Why this memory, why not that one. Tracing changes no result."""
+
+    phases: tuple[Phase, ...]
+    window: WindowReading | None
+    prefilter: Prefilter
+    candidates: tuple[TraceCandidate, ...]
+    tuning: RecallTuning
+    query_time: datetime
+    budget_hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledChunk:
+    """A source chunk of a recalled memory; ``truncated`` when its text was cut to the token budget."""
+
+    chunk: Chunk
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecallAnswer:
+    """The packed memories, best first, and how they were found.
+
+    ``omitted`` counts considered memories that did not come. ``tokens`` is the sum over the packed memories.
+    """
+
+    memories: tuple[RecalledMemory, ...]
+    arms: tuple[ArmReport, ...]
+    models: tuple[PartReport, ...] = ()
+    window: WindowReading | None = None
+    omitted: int = 0
+    tokens: int = 0
+    chunks: tuple[RecalledChunk, ...] = ()
+    source_facts: tuple[Memory, ...] = ()
+    trace: Trace | None = None
+
+
+class Recaller(Protocol):
+    """Answers questions to banks."""
+
+    async def recall(self, request: RecallRequest) -> RecallAnswer:
+        """Search by every arm, fuse, rerank, score and pack.
+
+        Equal requests over equal banks give equal answers. An arm or model that fails costs its contribution alone.
+
+        Raises:
+            InvalidArgument: a blank or too long query, a negative ``max_tokens``, …
+            BankNotFound: no such bank.
+            RecallUnavailable: every arm that was asked failed.
+
+        """
+        ...

@@ -1,0 +1,134 @@
+"""The port of retain: what a bank is told, and which arms have it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import BankRef, ExtractionMode
+
+
+class UpdateMode(StrEnum):
+    """What becomes of the document's former content."""
+
+    REPLACE = "replace"
+    APPEND = "append"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An image or file in the content, in its place."""
+
+    media_type: str
+    data: bytes
+
+
+ContentBlock = str | Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntity:
+    """An entity the caller names. ``resolve`` false: taken as it stands, never matched to a similar one."""
+
+    name: str
+    kind: str = "concept"
+    resolve: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RetainItem:
+    """One thing to keep.
+
+    ``content`` is ordered blocks. ``time`` is when it was said (absent with ``timeless`` false: now; with ``timeless``
+    true: it has none). ``context`` says who is speaking or what this is. Items of one call that name the same
+    ``document_id`` are that document's content, in order; without one each item is a document of its own.
+    """
+
+    content: tuple[ContentBlock, ...]
+    time: datetime | None = None
+    timeless: bool = False
+    context: str = ""
+    document_id: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    entities: tuple[NamedEntity, ...] = ()
+    observation_scopes: tuple[tuple[str, ...], ...] = ()
+    update_mode: UpdateMode = UpdateMode.REPLACE
+    receipt_uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RetainRequest:
+    """Things to keep in a bank, all or nothing.
+
+    ``request_id`` makes the call idempotent (empty: it is not). ``wait`` false: the answer is an operation.
+    ``mode`` overrides the bank's extraction mode. ``tags`` apply to every item.
+    """
+
+    bank: BankRef
+    items: tuple[RetainItem, ...]
+    request_id: str = ""
+    wait: bool = True
+    mode: ExtractionMode | None = None
+    tags: tuple[str, ...] = ()
+
+
+class DeliveryState(StrEnum):
+    """Whether an arm has what was written."""
+
+    STORED = "stored"
+    PENDING = "pending"
+    """Not yet; the outbox delivers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One arm's share of a write; ``detail`` says in words why it is pending."""
+
+    arm: ArmName
+    state: DeliveryState
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RetainedItem:
+    """What became of one item: its document and the memories made of it (none is a success that says so)."""
+
+    document_id: str
+    memory_ids: tuple[str, ...] = ()
+    unchanged: bool = False
+    """The document had this very content already; its memories were kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetainAnswer:
+    """What was written and which arms have it; ``operation_id`` alone when the call did not wait."""
+
+    items: tuple[RetainedItem, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    operation_id: str = ""
+    replayed: bool = False
+    """An earlier call with this request id made the answer."""
+
+    @property
+    def memory_count(self) -> int:
+        """How many memories came of the call."""
+        return sum(len(item.memory_ids) for item in self.items)
+
+
+class Retainer(Protocol):
+    """Takes in what a bank is told."""
+
+    async def retain(self, request: RetainRequest) -> RetainAnswer:
+        """Write to the ledger, then to all arms at once; what an arm missed is delivered later.
+
+        Raises:
+            InvalidArgument: an item is blank or beyond a limit; names the field (``items[3].content``).
+            BankNotFound: no such bank.
+            RequestIdReused: the request id came before with other content.
+            NoVisionModel: an attachment came and nothing here can read it.
+
+        """
+        ...
