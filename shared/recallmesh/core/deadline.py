@@ -15,12 +15,15 @@ def remaining() -> float | None:
 
 
 @contextmanager
-def within(seconds: float | None) -> Iterator[None]:
-    """Give the work inside at most so many seconds; never more than an outer deadline leaves."""
+def within(seconds: float | None) -> Iterator[float | None]:
+    """Give the work inside at most so many seconds; never more than an outer deadline leaves.
+
+    Gives the deadline on the event loop's clock, nothing when there is none.
+    """
     limits = [limit for limit in (seconds, remaining()) if limit is not None]
     at = asyncio.get_running_loop().time() + min(limits) if limits else None
     token = _deadline.set(at)
     try:
-        yield
+        yield at
     finally:
         _deadline.reset(token)

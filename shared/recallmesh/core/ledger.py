@@ -32,10 +32,15 @@ class NewEntity:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """A chunk and the memories made of it, in order. The ledger assigns numbers, positions and ``previous_id``."""
+    """A chunk and the memories made of it, in order. The ledger assigns numbers, positions and ``previous_id``.
+
+    ``known`` says that the memories were left out because the document has a chunk of this digest. Should it have lost
+    that chunk meanwhile, the write is refused as ``ConflictingWrite``: stored as it is, the chunk would have none.
+    """
 
     chunk: Chunk
     memories: tuple[Memory, ...]
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,8 @@ class Scores:
     """The scores of one memory at each stage.
 
     ``rrf`` is the sum of 1/(k + rank). ``reranker_raw`` is what the model said, ``relevance`` that in [0, 1], or the
-    synthetic score when nothing was reranked. The three boosts are factors around 1. ``final`` orders the answer.
+    synthetic score when nothing was reranked. The boosts are factors around 1 on the odds of relevance. ``final`` orders
+    the answer.
     """
 
     rrf: float
@@ -94,6 +95,8 @@ class Scores:
     recency_boost: float = 1.0
     temporal_boost: float = 1.0
     proof_boost: float = 1.0
+    strategy_boost: float = 1.0
+    """The nudge for what a favoured arm found, in [1, 1.1)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Quality and speed, always against something."""

@@ -1,0 +1,1 @@
+"""What reads and administers banks, documents, memories, entities and operations."""

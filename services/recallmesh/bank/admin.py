@@ -1,0 +1,167 @@
+"""Administration over the ledger: what it changes, the outbox brings to the arms."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+from recallmesh.bank.names import checked_bank_id
+from recallmesh.bank.text import checked_edit
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.errors import ChunkNotFound, MemoryNotFound
+from recallmesh.core.ledger import Ledger, MemoryEdit, MemoryFilter
+from recallmesh.core.memory import Memory, MemoryState
+from recallmesh.core.operation import FINISHED, Operation
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.time import Clock
+from recallmesh.core.tokens import TokenCounter
+
+
+class LedgerAdmin:
+    """All of administration on one ledger. ``arms`` are those that index memories and must hear of changes."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        arms: tuple[ArmName, ...],
+        tokens: TokenCounter,
+        now: Clock,
+        watch_interval_s: float = 0.5,
+    ) -> None:
+        """Administer what the ledger holds."""
+        self._ledger = ledger
+        self._arms = arms
+        self._tokens = tokens
+        self._now = now
+        self._watch_interval_s = watch_interval_s
+
+    async def create_bank(self, ref: BankRef, *, name: str = "", config: BankConfig | None = None) -> Bank:
+        """Create a bank under an id that is free."""
+        checked_bank_id(ref.bank_id)
+        bank = Bank(ref=ref, uid=uuid4().hex, created=self._now(), name=name, config=config or BankConfig())
+        return await self._ledger.create_bank(bank)
+
+    async def get_bank(self, ref: BankRef) -> Bank:
+        """Return a bank."""
+        return await self._ledger.get_bank(ref)
+
+    async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
+        """List a tenant's banks by id."""
+        return await self._ledger.list_banks(tenant, page)
+
+    async def update_bank(
+        self, ref: BankRef, *, name: str | None = None, config: BankConfig | None = None, version: int = 0
+    ) -> Bank:
+        """Change a bank's name or configuration."""
+        return await self._ledger.update_bank(ref, name=name, config=config, version=version)
+
+    async def delete_bank(self, ref: BankRef) -> None:
+        """Delete a bank and all it holds."""
+        await self._ledger.delete_bank(ref, self._arms, self._now())
+
+    async def bank_stats(self, ref: BankRef) -> BankStats:
+        """Count what a bank holds."""
+        return await self._ledger.bank_stats(await self._uid(ref))
+
+    async def get_document(self, ref: BankRef, document_id: str) -> Document:
+        """Return a document."""
+        return await self._ledger.get_document(await self._uid(ref), document_id)
+
+    async def list_documents(self, ref: BankRef, page: PageRequest) -> Page[Document]:
+        """List documents by id."""
+        return await self._ledger.list_documents(await self._uid(ref), page)
+
+    async def delete_document(self, ref: BankRef, document_id: str) -> int:
+        """Delete a document and everything derived from it."""
+        return await self._ledger.delete_document(await self._uid(ref), document_id, self._arms, self._now())
+
+    async def get_chunk(self, ref: BankRef, chunk_id: str) -> Chunk:
+        """Return a chunk."""
+        found = await self._ledger.read_chunks(await self._uid(ref), (chunk_id,))
+        if not found:
+            raise ChunkNotFound(chunk_id)
+        return found[0]
+
+    async def list_chunks(self, ref: BankRef, document_id: str, page: PageRequest) -> Page[Chunk]:
+        """List a document's chunks by number."""
+        uid = await self._uid(ref)
+        await self._ledger.get_document(uid, document_id)
+        return await self._ledger.list_chunks(uid, document_id, page)
+
+    async def get_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """Return a memory in whatever state."""
+        found = await self._ledger.read(await self._uid(ref), (memory_id,))
+        if not found:
+            raise MemoryNotFound(memory_id)
+        return found[0]
+
+    async def list_memories(self, ref: BankRef, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
+        """List memories by id."""
+        return await self._ledger.list_memories(await self._uid(ref), wanted, page)
+
+    async def edit_memory(self, ref: BankRef, memory_id: str, edit: MemoryEdit) -> Memory:
+        """Change a memory's text, tags or context."""
+        checked = await asyncio.to_thread(checked_edit, edit, self._tokens)
+        return await self._ledger.edit_memory(await self._uid(ref), memory_id, checked, self._arms, self._now())
+
+    async def invalidate_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """Hide a memory from recall."""
+        return await self._set_state(ref, memory_id, MemoryState.INVALIDATED)
+
+    async def restore_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """Show a hidden memory again."""
+        return await self._set_state(ref, memory_id, MemoryState.ACTIVE)
+
+    async def delete_memory(self, ref: BankRef, memory_id: str) -> None:
+        """Delete a memory for good."""
+        if not await self._ledger.delete_memories(await self._uid(ref), (memory_id,), self._arms, self._now()):
+            raise MemoryNotFound(memory_id)
+
+    async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:
+        """List tags with their counts."""
+        return await self._ledger.list_tags(await self._uid(ref), page)
+
+    async def get_entity(self, ref: BankRef, entity_id: str) -> Entity:
+        """Return an entity."""
+        return await self._ledger.get_entity(await self._uid(ref), entity_id)
+
+    async def list_entities(self, ref: BankRef, page: PageRequest) -> Page[Entity]:
+        """List entities by id."""
+        return await self._ledger.list_entities(await self._uid(ref), page)
+
+    async def get_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """Return an operation."""
+        return await self._ledger.get_operation(await self._uid(ref), operation_id)
+
+    async def list_operations(self, ref: BankRef, page: PageRequest) -> Page[Operation]:
+        """List operations, oldest first."""
+        return await self._ledger.list_operations(await self._uid(ref), page)
+
+    async def watch_operation(self, ref: BankRef, operation_id: str) -> AsyncIterator[Operation]:
+        """Yield the operation now and at every change until it is finished."""
+        uid = await self._uid(ref)
+        seen: Operation | None = None
+        while seen is None or seen.state not in FINISHED:
+            current = await self._ledger.get_operation(uid, operation_id)
+            if current == seen:
+                await asyncio.sleep(self._watch_interval_s)
+                continue
+            seen = current
+            yield current
+
+    async def cancel_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """Cancel a pending operation."""
+        return await self._ledger.cancel_operation(await self._uid(ref), operation_id, self._now())
+
+    async def retry_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """Make a failed or cancelled operation pending again."""
+        return await self._ledger.retry_operation(await self._uid(ref), operation_id, self._now())
+
+    async def _uid(self, ref: BankRef) -> str:
+        return (await self._ledger.get_bank(ref)).uid
+
+    async def _set_state(self, ref: BankRef, memory_id: str, state: MemoryState) -> Memory:
+        return await self._ledger.set_state(await self._uid(ref), memory_id, state, self._arms, self._now())

@@ -1,0 +1,1 @@
+"""What the mesh tells its operators: logs, metrics and spans."""

@@ -1,0 +1,63 @@
+"""What every call of a port goes through: a deadline, a metric, a span, and only mesh errors out."""
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import structlog
+from opentelemetry import trace
+
+from recallmesh.core.deadline import within
+from recallmesh.core.errors import ArmTimeout, InternalFault, MeshError
+from recallmesh.telemetry.metrics import Metrics
+
+T = TypeVar("T")
+
+_log = structlog.get_logger("recallmesh.port")
+
+
+class Guard:
+    """Runs the calls of one part of the mesh.
+
+    A call gets at most ``timeout_s`` seconds, less when the call in hand has less left. What is no ``MeshError`` is
+    logged whole and leaves as ``InternalFault``: in process as over the wire, a caller never sees our insides.
+    """
+
+    def __init__(self, part: str, *, timeout_s: float | None, metrics: Metrics) -> None:
+        """Guard the part of this name."""
+        self._part = part
+        self._timeout_s = timeout_s
+        self._metrics = metrics
+        self._tracer = trace.get_tracer("recallmesh")
+
+    async def run(self, method: str, work: Coroutine[Any, Any, T]) -> T:
+        """Await the work under the deadline, and count it.
+
+        Raises:
+            ArmTimeout: the time was up.
+            InternalFault: a bug; the log has the rest.
+
+        """
+        began = time.perf_counter()
+        try:
+            with self._tracer.start_as_current_span(f"{self._part}.{method}", record_exception=False):
+                return await self._bounded(work)
+        except MeshError as error:
+            self._metrics.port_failures.labels(self._part, method, error.reason).inc()
+            raise
+        finally:
+            self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
+
+    async def _bounded(self, work: Coroutine[Any, Any, T]) -> T:
+        with within(self._timeout_s) as limit:
+            try:
+                async with asyncio.timeout_at(limit):
+                    return await work
+            except TimeoutError as error:
+                raise ArmTimeout(f"{self._part} did not answer within its deadline") from error
+            except MeshError:
+                raise
+            except Exception as error:
+                _log.exception("port call failed", part=self._part)
+                raise InternalFault("internal error") from error

@@ -1,0 +1,29 @@
+"""Logging: one JSON object a line for machines, coloured lines for a person at a terminal."""
+
+import logging
+import sys
+from typing import TextIO
+
+import structlog
+
+
+def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None) -> None:
+    """Send every log line to the stream (default: standard error), as JSON unless it is a terminal.
+
+    Lines carry ``event``, ``level``, ``timestamp`` (ISO, UTC) and the fields bound to the call in hand.
+    """
+    out = stream or sys.stderr
+    plain = not out.isatty() if as_json is None else as_json
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.dict_tracebacks if plain else structlog.processors.ExceptionPrettyPrinter(),
+            structlog.processors.JSONRenderer() if plain else structlog.dev.ConsoleRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(out),
+        cache_logger_on_first_use=False,
+    )

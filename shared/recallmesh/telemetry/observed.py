@@ -1,0 +1,149 @@
+"""Each port again, with the guard around every call; the composition root puts them on."""
+
+from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
+from recallmesh.core.encoder import Embedder, EmbedderInfo, EmbedKind, Reranker, RerankerInfo
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.recall import RecallAnswer, Recaller, RecallRequest
+from recallmesh.core.retain import RetainAnswer, Retainer, RetainRequest
+from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
+from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.metrics import Metrics
+
+
+class ObservedArm:
+    """An arm whose every call is bounded, counted and traced."""
+
+    def __init__(self, arm: Arm, *, name: ArmName, timeout_s: float | None, metrics: Metrics) -> None:
+        """Wrap an arm, here or there."""
+        self._arm = arm
+        self._name = name
+        self._metrics = metrics
+        self._guard = Guard(name.value, timeout_s=timeout_s, metrics=metrics)
+
+    async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
+        """As the arm does."""
+        with self._metrics.arm_search.labels(self._name.value).time():
+            hits = await self._guard.run("search", self._arm.search(query))
+        self._metrics.arm_hits.labels(self._name.value).observe(len(hits))
+        return hits
+
+    async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
+        """As the arm does."""
+        await self._guard.run("index", self._arm.index(bank_uid, entries))
+
+    async def remove(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
+        """As the arm does."""
+        await self._guard.run("remove", self._arm.remove(bank_uid, removals))
+
+    async def drop(self, bank_uid: str) -> None:
+        """As the arm does."""
+        await self._guard.run("drop", self._arm.drop(bank_uid))
+
+    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """As the arm does."""
+        return await self._guard.run("scan", self._arm.scan(bank_uid, page))
+
+    async def check(self) -> None:
+        """As the arm does."""
+        await self._guard.run("check", self._arm.check())
+
+
+class ObservedVectors:
+    """A vector index whose every call is bounded, counted and traced."""
+
+    def __init__(self, index: VectorIndex, *, timeout_s: float | None, metrics: Metrics) -> None:
+        """Wrap an index, here or there."""
+        self._index = index
+        self._guard = Guard("vectors", timeout_s=timeout_s, metrics=metrics)
+
+    async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:
+        """As the index does."""
+        return await self._guard.run("search", self._index.search(queries))
+
+    async def upsert(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
+        """As the index does."""
+        await self._guard.run("upsert", self._index.upsert(bank_uid, entries))
+
+    async def delete(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
+        """As the index does."""
+        await self._guard.run("delete", self._index.delete(bank_uid, removals))
+
+    async def drop(self, bank_uid: str) -> None:
+        """As the index does."""
+        await self._guard.run("drop", self._index.drop(bank_uid))
+
+    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """As the index does."""
+        return await self._guard.run("scan", self._index.scan(bank_uid, page))
+
+    async def check(self) -> None:
+        """As the index does."""
+        await self._guard.run("check", self._index.check())
+
+
+class ObservedEmbedder:
+    """An embedder whose every call is bounded, counted and traced."""
+
+    def __init__(self, embedder: Embedder, *, timeout_s: float | None, metrics: Metrics) -> None:
+        """Wrap an embedder, here or there."""
+        self._embedder = embedder
+        self._guard = Guard("embedder", timeout_s=timeout_s, metrics=metrics)
+
+    async def info(self) -> EmbedderInfo:
+        """As the embedder does."""
+        return await self._guard.run("info", self._embedder.info())
+
+    async def embed(self, texts: tuple[str, ...], kind: EmbedKind) -> tuple[Vector, ...]:
+        """As the embedder does."""
+        return await self._guard.run("embed", self._embedder.embed(texts, kind))
+
+    async def check(self) -> None:
+        """As the embedder does."""
+        await self._guard.run("check", self._embedder.check())
+
+
+class ObservedReranker:
+    """A reranker whose every call is bounded, counted and traced."""
+
+    def __init__(self, reranker: Reranker, *, timeout_s: float | None, metrics: Metrics) -> None:
+        """Wrap a reranker, here or there."""
+        self._reranker = reranker
+        self._guard = Guard("reranker", timeout_s=timeout_s, metrics=metrics)
+
+    async def info(self) -> RerankerInfo:
+        """As the reranker does."""
+        return await self._guard.run("info", self._reranker.info())
+
+    async def rerank(self, query: str, texts: tuple[str, ...]) -> tuple[float, ...]:
+        """As the reranker does."""
+        return await self._guard.run("rerank", self._reranker.rerank(query, texts))
+
+    async def check(self) -> None:
+        """As the reranker does."""
+        await self._guard.run("check", self._reranker.check())
+
+
+class ObservedRecaller:
+    """A recaller whose every call is bounded, counted and traced."""
+
+    def __init__(self, recaller: Recaller, *, timeout_s: float | None, metrics: Metrics) -> None:
+        """Wrap a recaller, here or there."""
+        self._recaller = recaller
+        self._guard = Guard("recall", timeout_s=timeout_s, metrics=metrics)
+
+    async def recall(self, request: RecallRequest) -> RecallAnswer:
+        """As the recaller does."""
+        return await self._guard.run("recall", self._recaller.recall(request))
+
+
+class ObservedRetainer:
+    """A retainer whose every call is bounded, counted and traced."""
+
+    def __init__(self, retainer: Retainer, *, timeout_s: float | None, metrics: Metrics) -> None:
+        """Wrap a retainer, here or there."""
+        self._retainer = retainer
+        self._guard = Guard("retain", timeout_s=timeout_s, metrics=metrics)
+
+    async def retain(self, request: RetainRequest) -> RetainAnswer:
+        """As the retainer does."""
+        return await self._guard.run("retain", self._retainer.retain(request))

@@ -1,0 +1,1 @@
+"""Reads times out of text: a table of phrases per language over one calendar."""
