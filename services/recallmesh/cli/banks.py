@@ -1,0 +1,81 @@
+"""``recallmesh bank``: create, list, show and delete banks."""
+
+import argparse
+import sys
+
+from recallmesh.cli.places import open_place
+from recallmesh.cli.screen import print_table
+from recallmesh.core.admin import Banks
+from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
+from recallmesh.core.page import PageRequest
+from recallmesh.rpc.text import bank_json, banks_json, stats_json
+
+DECLINED = 1
+
+
+async def run(words: argparse.Namespace) -> int:
+    """Do the one thing that was asked for."""
+    actions = {"create": _create, "list": _list, "show": _show, "delete": _delete}
+    if words.action == "delete" and not words.yes and not _agreed(words.bank):
+        return DECLINED
+    async with open_place(words) as faces:
+        await actions[words.action](words, faces.admin)
+    return 0
+
+
+async def _create(words: argparse.Namespace, banks: Banks) -> None:
+    config = BankConfig(retain=RetainTuning(mode=ExtractionMode(words.mode))) if words.mode else None
+    bank = await banks.create_bank(BankRef(words.bank), name=words.name, config=config)
+    print(bank_json(bank) if words.json else f"created bank {bank.ref.bank_id}")
+
+
+async def _list(words: argparse.Namespace, banks: Banks) -> None:
+    found: list[Bank] = []
+    after = ""
+    while True:
+        page = await banks.list_banks(DEFAULT_TENANT, PageRequest(size=1000, after=after))
+        found.extend(page.rows)
+        after = page.next_after
+        if not after:
+            break
+    if words.json:
+        print(banks_json(found))
+        return
+    rows = [
+        (bank.ref.bank_id, bank.name, f"{bank.created:%Y-%m-%d %H:%M}", bank.config.retain.mode.value) for bank in found
+    ]
+    print_table(("bank", "name", "created", "extraction"), rows)
+
+
+async def _show(words: argparse.Namespace, banks: Banks) -> None:
+    bank = await banks.get_bank(BankRef(words.bank))
+    stats = await banks.bank_stats(bank.ref)
+    if words.json:
+        print(stats_json(bank, stats))
+        return
+    kinds = ", ".join(f"{count} {kind}" for kind, count in stats.memories_by_type)
+    rows = [
+        ("bank", bank.ref.bank_id),
+        ("name", bank.name),
+        ("created", f"{bank.created:%Y-%m-%d %H:%M}"),
+        ("extraction", bank.config.retain.mode.value),
+        ("memories", f"{stats.memories}{f' ({kinds})' if kinds else ''}"),
+        ("documents", f"{stats.documents} in {stats.chunks} chunks"),
+        ("entities", str(stats.entities)),
+        ("tags", str(stats.tags)),
+        ("not yet indexed", str(stats.pending)),
+    ]
+    print_table(("", ""), rows)
+
+
+async def _delete(words: argparse.Namespace, banks: Banks) -> None:
+    await banks.delete_bank(BankRef(words.bank))
+    if not words.json:
+        print(f"deleted bank {words.bank}")
+
+
+def _agreed(bank: str) -> bool:
+    if not sys.stdin.isatty():
+        print("recallmesh: deleting a bank needs --yes where nobody can be asked", file=sys.stderr)
+        return False
+    return input(f"delete bank {bank} and all it holds? [y/N] ").strip().lower() in {"y", "yes"}

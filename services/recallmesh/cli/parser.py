@@ -1,0 +1,203 @@
+"""The words of the command line, with help that teaches."""
+
+import argparse
+from importlib.metadata import version
+from typing import TypeAlias
+
+from recallmesh.core.memory import ALL_FACT_TYPES
+from recallmesh.core.tags import TagMode
+from recallmesh.core.tuning import Budget
+
+PARTS = ("semantic", "keyword", "graph", "temporal", "recall", "reranker", "embedder", "retain", "bank")
+
+OVERVIEW = """\
+Memory for AI agents: retain what was seen and told, recall what matters now.
+
+Without --server the whole mesh runs inside the command, on files below --data.
+With --server ADDRESS (or RECALLMESH_SERVER) it talks to a running mesh.
+"""
+
+OVERVIEW_EXAMPLES = """\
+a first minute:
+  recallmesh bank create diary
+  recallmesh retain --bank diary --text "Nadia: I start in the bakery on 11 May."
+  recallmesh recall --bank diary "When does Nadia start?"
+  recallmesh demo                      the same with a whole conversation
+
+exit codes: 0 done, 1 failed, 2 usage
+"""
+
+RETAIN_EXAMPLES = """\
+examples:
+  recallmesh retain --bank diary --text "Leo: I adopted a dog yesterday."
+  recallmesh retain --bank diary --file conversation.jsonl
+  tail -n 20 log.jsonl | recallmesh retain --bank diary -
+
+A line of JSONL is one item:
+  {"content": "Leo: hello", "time": "2026-03-21T10:05:00+01:00", "context": "Leo is speaking to Nadia",
+   "document_id": "call-7", "tags": ["family"], "metadata": {"source": "phone"}}
+Only "content" is required. Lines that follow each other with the same document_id are one document.
+"time": null means: it has no time; no "time" means: now.
+"""
+
+RECALL_EXAMPLES = """\
+examples:
+  recallmesh recall --bank diary "What is Leo allergic to?"
+  recallmesh recall --bank diary "What happened in May?" --query-time 2026-10-06T09:00:00+02:00 --trace
+  recallmesh recall --bank diary "oven" --budget low --max-tokens 500 --json | jq '.memories[].memory.text'
+"""
+
+SERVE_EXAMPLES = """\
+examples:
+  recallmesh serve all                                       the whole mesh in one process
+  recallmesh serve keyword graph --listen 127.0.0.1:7070     two arms, for others to call
+  RECALLMESH_KEYWORD__ADDRESS=127.0.0.1:7070 recallmesh serve recall
+
+An address in the settings (RECALLMESH_<PART>__ADDRESS) means "there"; none means "here, in this process".
+What you name on this line runs here in any case. `recallmesh check-config` shows all settings.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Make the parser of all commands; each leaves its module's name in ``module``."""
+    parser = argparse.ArgumentParser(
+        prog="recallmesh",
+        description=OVERVIEW,
+        epilog=OVERVIEW_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"recallmesh {version('recallmesh')}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_serve(commands)
+    _add_retain(commands)
+    _add_recall(commands)
+    _add_bank(commands)
+    _add_check_config(commands)
+    _add_demo(commands)
+    return parser
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - the only name argparse has for it
+
+
+def _command(commands: Commands, name: str, module: str, about: str, epilog: str = "") -> argparse.ArgumentParser:
+    made = commands.add_parser(
+        name,
+        help=about,
+        description=f"{about[0].upper()}{about[1:]}.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.set_defaults(module=module)
+    return made
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    place = parser.add_argument_group("where the mesh is")
+    place.add_argument("--server", metavar="ADDRESS", help="a running mesh, host:port (default: RECALLMESH_SERVER)")
+    place.add_argument(
+        "--data",
+        metavar="DIR",
+        help="without a server: the folder of the stores (default: RECALLMESH_DATA, see check-config)",
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the response as protobuf JSON")
+
+
+def _add_serve(commands: Commands) -> None:
+    parser = _command(commands, "serve", "serving", "run the mesh, or parts of it", SERVE_EXAMPLES)
+    parser.add_argument(
+        "parts", nargs="+", metavar="PART", choices=(*PARTS, "all"), help=f"all, or some of: {', '.join(PARTS)}"
+    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default: 127.0.0.1:7070; port 0: any)")
+    parser.add_argument("--data", metavar="DIR", help="the folder of the embedded stores")
+
+
+def _add_retain(commands: Commands) -> None:
+    parser = _command(
+        commands, "retain", "retaining", "keep text, a conversation or a document in a bank", RETAIN_EXAMPLES
+    )
+    parser.add_argument("--bank", required=True, metavar="B", help="the bank; made on the fly if there is none")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--text", metavar="T", help="one item")
+    source.add_argument("--file", metavar="F.jsonl", help="one item a line; - for standard input")
+    source.add_argument("stdin", nargs="?", choices=("-",), metavar="-", help="the same as --file -")
+    parser.add_argument(
+        "--context", default="", metavar="C", help='with --text: who speaks, say "Leo is speaking to Nadia"'
+    )
+    parser.add_argument("--time", metavar="ISO", help="with --text: when it was said (default: now)")
+    parser.add_argument("--tags", nargs="+", default=(), metavar="TAG", help="tags for every item")
+    parser.add_argument(
+        "--mode", choices=("concise", "verbose", "verbatim", "chunks"), help="how facts are made (default: the bank's)"
+    )
+    _add_json(parser)
+    _add_place(parser)
+
+
+def _add_recall(commands: Commands) -> None:
+    parser = _command(commands, "recall", "recalling", "ask a bank", RECALL_EXAMPLES)
+    parser.add_argument("--bank", required=True, metavar="B", help="the bank")
+    parser.add_argument("query", help="the question, in your own words")
+    parser.add_argument(
+        "--budget", choices=tuple(b.value for b in Budget), default="mid", help="how deep to search (default: mid)"
+    )
+    parser.add_argument("--max-tokens", type=int, default=4096, metavar="N", help="how much to return (default: 4096)")
+    parser.add_argument(
+        "--limit", type=int, default=0, metavar="N", help="the most memories to return (default: no bound)"
+    )
+    parser.add_argument("--query-time", metavar="ISO", help="the asker's now, with UTC offset (default: the clock)")
+    parser.add_argument("--tags", nargs="+", default=(), metavar="TAG", help="only memories with these tags")
+    parser.add_argument(
+        "--tags-match",
+        choices=tuple(m.value for m in TagMode),
+        default="any",
+        help="how they must match (default: any, untagged included)",
+    )
+    parser.add_argument(
+        "--types",
+        nargs="+",
+        choices=tuple(t.value for t in ALL_FACT_TYPES),
+        metavar="TYPE",
+        help="world, experience, observation (default: all)",
+    )
+    parser.add_argument("--no-rerank", action="store_true", help="keep the order of the fusion, which is much faster")
+    parser.add_argument("--trace", action="store_true", help="show how the answer came about")
+    _add_json(parser)
+    _add_place(parser)
+
+
+def _add_bank(commands: Commands) -> None:
+    parser = _command(commands, "bank", "banks", "create, list, show and delete banks")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    create = actions.add_parser("create", help="make a bank")
+    create.add_argument("bank", metavar="B")
+    create.add_argument("--name", default="", help="a name for people")
+    create.add_argument(
+        "--mode",
+        choices=("concise", "verbose", "verbatim", "chunks"),
+        help="how facts are made of text (default: concise)",
+    )
+    listing = actions.add_parser("list", help="list the banks")
+    show = actions.add_parser("show", help="show a bank, what it holds and how it is set up")
+    show.add_argument("bank", metavar="B")
+    delete = actions.add_parser("delete", help="delete a bank and all it holds")
+    delete.add_argument("bank", metavar="B")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    for action in (create, listing, show, delete):
+        _add_json(action)
+        _add_place(action)
+
+
+def _add_check_config(commands: Commands) -> None:
+    parser = _command(
+        commands, "check-config", "checking", "check the settings, warn, and show what differs from the defaults"
+    )
+    parser.add_argument("--all", action="store_true", help="show every setting")
+    parser.add_argument("--data", metavar="DIR", help="the folder of the embedded stores")
+
+
+def _add_demo(commands: Commands) -> None:
+    parser = _command(commands, "demo", "demo", "retain a conversation, ask it questions, show the answers and why")
+    parser.add_argument("--keep", metavar="DIR", help="keep the stores in this folder (default: a temporary one)")

@@ -1,0 +1,1 @@
+"""The embedder: makes unit vectors of texts."""

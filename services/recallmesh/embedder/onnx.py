@@ -1,0 +1,117 @@
+"""The embedder on ONNX Runtime: the light default, on the CPU and without torch."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from recallmesh.core.arm import Vector
+from recallmesh.core.encoder import Embedder, EmbedderInfo, EmbedKind
+from recallmesh.embedder.cached import CachedEmbedder
+from recallmesh.embedder.calibration import SAMPLE, background
+from recallmesh.embedder.card import BGE_SMALL_EN, EmbedderCard
+from recallmesh.onnx.files import fingerprint, model_files
+from recallmesh.onnx.model import OnnxModel, load_model
+from recallmesh.onnx.pool import WorkerPool, open_pool
+from recallmesh.onnx.text import well_formed
+
+PACKAGED = "bge_small_en"
+CHARACTERS_PER_TOKEN = 64
+"""A text is cut at so many characters for each token of the window before it is tokenised, so that a megabyte of which
+the model reads a page costs a page; far above what any language needs."""
+
+
+class OnnxEmbedder:
+    """Embeds each text in a run of its own: equal texts have equal vectors, bit for bit (ADR 0009).
+
+    Queries go ahead of passages, small calls ahead of large ones.
+    """
+
+    def __init__(self, model: OnnxModel, card: EmbedderCard, info: EmbedderInfo, pool: WorkerPool) -> None:
+        """Serve a loaded model."""
+        self._encoding = Encoding(model, card)
+        self._info = info
+        self._pool = pool
+
+    async def info(self) -> EmbedderInfo:
+        """Tell what the model is."""
+        return self._info
+
+    async def embed(self, texts: tuple[str, ...], kind: EmbedKind) -> tuple[Vector, ...]:
+        """Return one vector a text, in order; longer texts are truncated to the model's window."""
+        query = kind is EmbedKind.QUERY
+        distinct = tuple(dict.fromkeys(texts))
+        work = self._encoding.query if query else self._encoding.passage
+        vectors = dict(zip(distinct, await self._pool.run(work, distinct, urgent=query), strict=True))
+        return tuple(vectors[text] for text in texts)
+
+    async def check(self) -> None:
+        """Return if the model is loaded."""
+        self._pool.check()
+
+
+class Encoding:
+    """From a text to its vector: pure computing, run in the workers."""
+
+    def __init__(self, model: OnnxModel, card: EmbedderCard) -> None:
+        """Read every text as the card says; the tokenizer is this encoding's own."""
+        self._model = model
+        self._card = card
+        self._characters = card.max_tokens * CHARACTERS_PER_TOKEN
+        model.tokenizer.enable_truncation(card.max_tokens)
+
+    def query(self, text: str) -> Vector:
+        """Return a query's vector."""
+        return self._vector(self._card.query_prefix + text)
+
+    def passage(self, text: str) -> Vector:
+        """Return a passage's vector."""
+        return self._vector(self._card.passage_prefix + text)
+
+    def _vector(self, text: str) -> Vector:
+        tokens = self._model.tokenizer.encode(well_formed(text[: self._characters]))
+        hidden = self._model.session.run(tokens.ids, tokens.type_ids)
+        if hidden.ndim > 1:  # a graph with one dimension has pooled by itself
+            hidden = hidden[0] if self._card.pooling == "cls" else hidden.mean(axis=0)
+        # In 32 bits, as the wire and the indexes hold it: the numbers are the same on every side.
+        length = float((hidden * hidden).sum()) ** 0.5
+        return tuple((hidden / (length or 1.0)).tolist())
+
+
+@asynccontextmanager
+async def open_onnx_embedder(
+    model_dir: Path | None = None,
+    *,
+    threads: int = 0,
+    queue: int = 4096,
+    cached_queries: int = 256,
+) -> AsyncIterator[Embedder]:
+    """Open the model of a directory, or the packaged one.
+
+    Raises:
+        StoreUnavailable: a file is missing or broken, or the runtime is not installed.
+
+    """
+    files = model_files(model_dir, packaged=PACKAGED)
+    card = files.card(EmbedderCard) or (EmbedderCard() if model_dir else BGE_SMALL_EN)
+    async with open_pool("embedder", threads=threads, queue=queue) as pool:
+        model = await load_model(files)
+        info = await asyncio.to_thread(_describe, model, card, card.name or files.directory.name)
+        embedder = OnnxEmbedder(model, card, info, pool)
+        yield CachedEmbedder(embedder, size=cached_queries) if cached_queries else embedder
+
+
+def _describe(model: OnnxModel, card: EmbedderCard, name: str) -> EmbedderInfo:
+    encoding = Encoding(model, card)
+    mean, high = card.cosine_mean, card.cosine_high
+    if mean is None or high is None:
+        mean, high = background(tuple(encoding.passage(text) for text in SAMPLE))
+    meaning = (card.pooling, card.query_prefix, card.passage_prefix, str(card.max_tokens))
+    return EmbedderInfo(
+        name=name,
+        fingerprint=fingerprint(name, model.digest, *meaning),
+        dimensions=len(encoding.passage(SAMPLE[0])),
+        max_tokens=card.max_tokens,
+        cosine_mean=mean,
+        cosine_high=high,
+    )

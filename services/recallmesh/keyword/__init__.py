@@ -1,0 +1,1 @@
+"""The keyword arm: BM25 over the words of memories, and its embedded store."""

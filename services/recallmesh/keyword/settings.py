@@ -1,0 +1,32 @@
+"""What can be set about the keyword arm."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+from recallmesh.keyword.embedded import RESIDENT_MEMORIES
+from recallmesh.keyword.ranking import RANKING
+
+
+class KeywordSettings(BaseModel, extra="forbid", frozen=True):
+    """The keyword arm: where it is, where it keeps its words, and how it ranks."""
+
+    address: str | None = None
+    """Where the arm is served, as ``host:port``. Absent: in this process."""
+    timeout_s: float = Field(default=2.0, gt=0)
+    """Seconds that a search may take."""
+    path: Path = Path("keyword.db")
+    """The file of the embedded store, relative to the data directory."""
+    language: str = "english"
+    """Whose stems, function words and month names to use, by Snowball's name (``english``, ``german``, …); any other
+    word: no stemming. Chinese, Japanese and Korean are found whatever is set. A change analyses the store anew."""
+    k1: float = Field(default=RANKING.k1, ge=0, le=10)
+    """BM25's k1: how much a word's second occurrence adds."""
+    b: float = Field(default=RANKING.b, ge=0, le=1)
+    """BM25's b: how much a long memory's words count less, in [0, 1]."""
+    function_words: float = Field(default=RANKING.function_words, ge=0, le=1)
+    """What "the" and "when" count beside other words, in [0, 1]."""
+    date_weight: float = Field(default=RANKING.dates, ge=0, le=10)
+    """What a word of a memory's own date counts against one of its text. A change analyses the store anew."""
+    resident_memories: int = Field(default=RESIDENT_MEMORIES, ge=1)
+    """Memories whose words are held in memory by the embedded store; about 0.5 KB each, more in small banks."""

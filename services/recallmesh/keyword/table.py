@@ -1,0 +1,194 @@
+"""The durable half of the embedded store: one SQLite table of analysed memories and remembered removals."""
+
+import json
+import sqlite3
+from array import array
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from recallmesh.core.arm import Indexed
+from recallmesh.core.errors import StoreUnavailable
+from recallmesh.core.memory import FactType
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.keyword.ranking import Terms
+from recallmesh.keyword.store import KeywordDocument
+
+_LAYOUT = "1"
+_BUSY_S = 2.0
+"""How long to wait for another process to let go of the file before giving up."""
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory (
+    bank_uid TEXT NOT NULL,
+    memory_id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    live INTEGER NOT NULL,
+    fact_type TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    frequencies BLOB NOT NULL,
+    length INTEGER NOT NULL,
+    UNIQUE (bank_uid, memory_id)
+);
+"""
+_PUT = """
+INSERT INTO memory (bank_uid, memory_id, version, live, fact_type, tags, fields, terms, frequencies, length)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (bank_uid, memory_id) DO UPDATE SET version = excluded.version, live = excluded.live,
+    fact_type = excluded.fact_type, tags = excluded.tags, fields = excluded.fields, terms = excluded.terms,
+    frequencies = excluded.frequencies, length = excluded.length
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the table has of a memory: its version, whether it is there or removed, and its terms."""
+
+    version: int
+    live: bool
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMemory:
+    """A live row, as the postings need it."""
+
+    memory_id: str
+    fact_type: FactType
+    tags: tuple[str, ...]
+    terms: Terms
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn the driver's errors into the mesh's."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreUnavailable("the keyword store does not answer") from error
+
+
+class MemoryTable:
+    """Memories of all banks on disk. What a transaction wrote survives a crash of the process and of the machine.
+
+    Blocking, and not safe for threads: its owner holds a lock. The file belongs to one process at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file."""
+        with translated():
+            self._connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+            try:
+                self._prepare()
+            except sqlite3.Error:
+                self._connection.close()
+                raise
+
+    def close(self) -> None:
+        """Close the file."""
+        with translated():
+            self._connection.close()
+
+    def _prepare(self) -> None:
+        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # what another process wrote we would not see
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")  # durable at commit, not at the next checkpoint
+        self._connection.execute("PRAGMA secure_delete = ON")  # a forgotten text is not left in free pages
+        self._connection.executescript(_SCHEMA)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make what is written inside one change: all of it or none."""
+        with translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def about(self) -> str:
+        """Return how the stored terms were made; empty for a new file."""
+        with translated():
+            row = self._connection.execute("SELECT value FROM about WHERE key = 'made'").fetchone()
+        return "" if row is None else str(row[0])
+
+    def set_about(self, made: str) -> None:
+        """Note how the stored terms are made."""
+        self._connection.execute("INSERT OR REPLACE INTO about VALUES ('made', ?)", (made,))
+
+    def known(self, bank_uid: str, memory_id: str) -> Known | None:
+        """Return what is stored of a memory, removed or not."""
+        row = self._connection.execute(
+            "SELECT version, live, terms FROM memory WHERE bank_uid = ? AND memory_id = ?", (bank_uid, memory_id)
+        ).fetchone()
+        return None if row is None else Known(row[0], bool(row[1]), tuple(row[2].split()))
+
+    def put(self, bank_uid: str, document: KeywordDocument, terms: Terms) -> None:
+        """Write a memory over whatever was there."""
+        fields = {"text": document.text, "names": document.names, "labels": document.labels, "dates": document.dates}
+        values = (document.fact_type.value, json.dumps(document.tags), json.dumps(fields))  # ASCII: holds any string
+        packed = (" ".join(terms.terms), terms.frequencies.tobytes(), terms.length)
+        self._connection.execute(_PUT, (bank_uid, document.memory_id, document.version, 1, *values, *packed))
+
+    def bury(self, bank_uid: str, memory_id: str, version: int) -> None:
+        """Remove a memory and remember that it was."""
+        self._connection.execute(_PUT, (bank_uid, memory_id, version, 0, "", "", "", "", b"", 0))
+
+    def drop(self, bank_uid: str) -> None:
+        """Remove a bank, its remembered removals too."""
+        self._connection.execute("DELETE FROM memory WHERE bank_uid = ?", (bank_uid,))
+
+    def live(self, bank_uid: str) -> Iterator[StoredMemory]:
+        """Yield a bank's memories, for its postings."""
+        rows = self._connection.execute(
+            "SELECT memory_id, fact_type, tags, terms, frequencies, length FROM memory WHERE bank_uid = ? AND live",
+            (bank_uid,),
+        )
+        for memory_id, fact_type, tags, terms, packed, length in rows:
+            frequencies = array("f")
+            frequencies.frombytes(packed)
+            held = Terms(tuple(terms.split()), frequencies, length)
+            yield StoredMemory(memory_id, FactType(fact_type), tuple(json.loads(tags)), held)
+
+    def documents(self) -> Iterable[tuple[str, KeywordDocument]]:
+        """Return every memory with its bank as it was given, for another analysis."""
+        rows = self._connection.execute("SELECT bank_uid, memory_id FROM memory WHERE live").fetchall()
+        return ((bank_uid, self._document(bank_uid, memory_id)) for bank_uid, memory_id in rows)
+
+    def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """List a bank's memories by id."""
+        with translated():
+            rows = self._connection.execute(
+                "SELECT memory_id, version FROM memory WHERE bank_uid = ? AND live AND memory_id > ?"
+                " ORDER BY memory_id LIMIT ?",
+                (bank_uid, page.after, page.size + 1),
+            ).fetchall()
+        found = tuple(Indexed(memory_id, version) for memory_id, version in rows[: page.size])
+        return Page(found, found[-1].memory_id if len(rows) > page.size else "")
+
+    def _document(self, bank_uid: str, memory_id: str) -> KeywordDocument:
+        version, fact_type, tags, fields = self._connection.execute(
+            "SELECT version, fact_type, tags, fields FROM memory WHERE bank_uid = ? AND memory_id = ?",
+            (bank_uid, memory_id),
+        ).fetchone()
+        given = json.loads(fields)
+        return KeywordDocument(
+            memory_id,
+            version,
+            FactType(fact_type),
+            given["text"],
+            tags=tuple(json.loads(tags)),
+            names=tuple(given["names"]),
+            labels=tuple(given["labels"]),
+            dates=given["dates"],
+        )
+
+
+def layout_of(made: str) -> str:
+    """Return the note that goes with terms made in this way, the table's own layout included."""
+    return f"{_LAYOUT} {made}"

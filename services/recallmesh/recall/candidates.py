@@ -1,0 +1,61 @@
+"""Candidates: what the indexes proposed, as the ledger knows it and the asker may see it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from recallmesh.core.ledger import MemoryLedger
+from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory
+from recallmesh.core.recall import Outcome
+from recallmesh.core.tags import EVERYTHING, TagTest, passes
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Who may be shown: the tags and fact types asked for."""
+
+    tags: TagTest
+    fact_types: frozenset[FactType] = frozenset(FactType)
+
+    def refusal(self, memory: Memory | None) -> Outcome | None:
+        """Return why the memory must not be shown, or nothing."""
+        if memory is None:
+            return Outcome.MISSING
+        if memory.state not in VISIBLE_STATES:
+            return Outcome.INVALIDATED
+        if memory.fact_type not in self.fact_types:
+            return Outcome.TAG
+        # The filter that passes everything is the common one, and this the hottest line.
+        if self.tags is not EVERYTHING and not passes(self.tags, memory.tags):
+            return Outcome.TAG
+        return None
+
+
+@dataclass(slots=True)
+class Candidates:
+    """The memories that may be shown, in fused order, and why the other proposed ones may not."""
+
+    memories: list[Memory] = field(default_factory=list)
+    refused: dict[str, Outcome] = field(default_factory=dict)
+
+
+async def read(
+    ledger: MemoryLedger, bank_uid: str, order: Sequence[str], wanted: int, admission: Admission
+) -> Candidates:
+    """Read proposals in order until so many may be shown; those beyond are not read.
+
+    One reading does unless the indexes lag: only then are the places of the refused ones filled from further down.
+    """
+    found = Candidates()
+    begin = 0
+    while begin < len(order) and len(found.memories) < wanted:
+        ids = order[begin : begin + wanted - len(found.memories)]
+        begin += len(ids)
+        known = {memory.id: memory for memory in await ledger.read(bank_uid, tuple(ids))}
+        for memory_id in ids:
+            memory = known.get(memory_id)
+            refusal = admission.refusal(memory)
+            if refusal is not None:
+                found.refused[memory_id] = refusal
+            elif memory is not None:
+                found.memories.append(memory)
+    return found

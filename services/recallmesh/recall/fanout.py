@@ -1,0 +1,163 @@
+"""Asking every arm at once, each as soon as what it needs is there, each within its share of the deadline."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from time import perf_counter
+
+from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Vector
+from recallmesh.core.deadline import within
+from recallmesh.core.encoder import Embedder, EmbedKind
+from recallmesh.core.errors import MeshError, RecallUnavailable
+from recallmesh.core.recall import ArmReport, PartReport, PartState, WindowReading
+from recallmesh.core.tags import TagTest
+from recallmesh.core.time import Window
+from recallmesh.core.when import TimeReader
+from recallmesh.recall.fault import silence
+from recallmesh.recall.question import Question
+from recallmesh.recall.stopwatch import Stopwatch
+
+NEED_VECTOR = frozenset({ArmName.SEMANTIC, ArmName.TEMPORAL})
+USE_VECTOR = NEED_VECTOR | {ArmName.GRAPH}
+SILENT = frozenset({PartState.SKIPPED, PartState.DISABLED})
+EMBEDDER = "embedder"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched for: the question, where, how deep, and until when (in the event loop's time)."""
+
+    question: Question
+    bank_uid: str
+    enabled: frozenset[ArmName]
+    tags: TagTest
+    limit: int
+    floors: Mapping[ArmName, float | None]
+    strategies: Mapping[ArmName, str]
+    window: Window | None
+    embed_by: float
+    arms_by: float
+
+
+@dataclass(slots=True)
+class Found:
+    """What came of it: the arms' hits, how each arm and the embedder fared, the period in force."""
+
+    hits: dict[ArmName, tuple[Hit, ...]] = field(default_factory=dict)
+    arms: tuple[ArmReport, ...] = ()
+    embedder: PartReport = field(default_factory=lambda: PartReport(EMBEDDER, PartState.SKIPPED))
+    window: WindowReading | None = None
+
+
+class FanOut:
+    """Searches by every arm; an arm that fails costs its hits alone."""
+
+    def __init__(self, arms: Mapping[ArmName, Arm], embedder: Embedder | None, times: TimeReader) -> None:
+        """Take the arms that there are, and what reads a query for meaning and for time."""
+        self._arms = arms
+        self._embedder = embedder
+        self._times = times
+
+    async def search(self, search: Search, watch: Stopwatch) -> Found:
+        """Ask.
+
+        Raises:
+            RecallUnavailable: every arm that was asked failed.
+
+        """
+        found = Found()
+        async with asyncio.TaskGroup() as group:
+            window = group.create_task(self._read_window(search, watch))
+            vector = group.create_task(self._embed(search, found, watch))
+            asked = [group.create_task(self._ask(name, search, found, window, vector)) for name in ArmName]
+        found.arms = tuple(task.result() for task in asked)
+        found.window, _ = window.result()
+        tried = [report for report in found.arms if report.state not in SILENT]
+        if tried and all(report.state is not PartState.OK for report in tried):
+            words = "; ".join(f"{report.arm}: {report.detail or report.state}" for report in tried)
+            raise RecallUnavailable(f"no arm answered ({words})")
+        return found
+
+    async def _read_window(self, search: Search, watch: Stopwatch) -> tuple[WindowReading | None, str]:
+        """Return the period in force, or why there is none."""
+        if search.window is not None:
+            return WindowReading(search.window, "caller"), ""
+        # Read even where the temporal arm is off: the final score uses the period too.
+        text = search.question.text
+        try:
+            with watch.phase("time"):
+                async with asyncio.timeout_at(search.embed_by):
+                    reading = await asyncio.to_thread(self._times.read, text, search.question.asked_at)
+        except TimeoutError:
+            return None, "the query was not read for a time within its share of the deadline"
+        if reading is None:
+            return None, "no time expression in the query"
+        return WindowReading(reading.occurrence.window, reading.rule, text[reading.begin : reading.end]), ""
+
+    async def _embed(self, search: Search, found: Found, watch: Stopwatch) -> Vector | None:
+        if search.enabled.isdisjoint(USE_VECTOR & self._arms.keys()):
+            return None
+        if self._embedder is None:
+            found.embedder = PartReport(EMBEDDER, PartState.DISABLED, detail="none is set up")
+            return None
+        begun = perf_counter()
+        try:
+            with watch.phase("embed"), within(_left(search.embed_by)):
+                async with asyncio.timeout_at(search.embed_by):
+                    vectors = await self._embedder.embed((search.question.text,), EmbedKind.QUERY)
+        except (MeshError, TimeoutError) as error:
+            state, detail = silence(error)
+        else:
+            state, detail = PartState.OK, ""
+            if len(vectors) != 1:
+                state, detail = PartState.FAILED, f"gave {len(vectors)} vectors for one text"
+        found.embedder = PartReport(EMBEDDER, state, 1, timedelta(seconds=perf_counter() - begun), detail)
+        return vectors[0] if state is PartState.OK else None
+
+    async def _ask(
+        self,
+        name: ArmName,
+        search: Search,
+        found: Found,
+        window: asyncio.Task[tuple[WindowReading | None, str]],
+        vector: asyncio.Task[Vector | None],
+    ) -> ArmReport:
+        if name not in search.enabled:
+            return ArmReport(name, PartState.DISABLED, detail="switched off")
+        arm = self._arms.get(name)
+        if arm is None:
+            return ArmReport(name, PartState.DISABLED, detail="not part of this mesh")
+        period: WindowReading | None = None
+        if name is ArmName.TEMPORAL:
+            period, why_none = await window
+            if period is None:
+                return ArmReport(name, PartState.SKIPPED, detail=why_none)
+        embedding = await vector if name in USE_VECTOR else None
+        if embedding is None and name in NEED_VECTOR:
+            return ArmReport(name, PartState.UNAVAILABLE, detail="no query embedding")
+        query = ArmQuery(
+            bank_uid=search.bank_uid,
+            text=search.question.text,
+            vector=embedding,
+            window=period.window if period else None,
+            fact_types=search.question.fact_types,
+            tags=search.tags,
+            limit=search.limit,
+            min_score=search.floors.get(name),
+            strategy=search.strategies.get(name, ""),
+        )
+        begun = perf_counter()
+        try:
+            with within(_left(search.arms_by)):
+                async with asyncio.timeout_at(search.arms_by):
+                    hits = await arm.search(query)
+        except (MeshError, TimeoutError) as error:
+            state, detail = silence(error)
+            return ArmReport(name, state, 0, timedelta(seconds=perf_counter() - begun), detail)
+        found.hits[name] = hits
+        return ArmReport(name, PartState.OK, len(hits), timedelta(seconds=perf_counter() - begun))
+
+
+def _left(moment: float) -> float:
+    return max(0.0, moment - asyncio.get_running_loop().time())

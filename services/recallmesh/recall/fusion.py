@@ -1,0 +1,64 @@
+"""Fusing the arms' ranked lists into one order: RRF for questions, interleaving for near twins."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+
+from recallmesh.core.arm import ArmName, Hit
+
+K = 60  # Cormack et al. 2009: damps the head so that no single first place decides
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Memory ids, best first, with the sum of 1/(k + rank) that ordered them."""
+
+    order: list[str]
+    scores: dict[str, float]
+
+
+def ranks_of(hits: Sequence[Hit], cap: int = 0) -> dict[str, int]:
+    """Return each memory's rank in a list, from 1; only the first ``cap`` hits count (0: all)."""
+    ranks: dict[str, int] = {}
+    for hit in hits[:cap] if cap else hits:
+        ranks.setdefault(hit.memory_id, len(ranks) + 1)
+    return ranks
+
+
+def fuse(
+    ranks: Mapping[ArmName, Mapping[str, int]], *, k: int = K, divisors: Mapping[ArmName, float] | None = None
+) -> Fused:
+    """Fuse by reciprocal ranks, all arms with equal weight; a divided rank counts as if it were that much higher.
+
+    Equal sums are ordered by the best single rank, then by memory id.
+    """
+    terms: dict[str, list[float]] = {}
+    for arm, places in ranks.items():
+        divisor = divisors.get(arm, 1.0) if divisors else 1.0
+        for memory_id, rank in places.items():
+            term = 1.0 / (k + (rank if divisor == 1.0 else rank / divisor))
+            known = terms.get(memory_id)
+            if known is None:
+                terms[memory_id] = [term]
+            else:
+                known.append(term)
+    # fsum rounds once: the same ranks in other arms give the same sum, so a tie is a tie.
+    scores = {memory_id: part[0] if len(part) == 1 else fsum(part) for memory_id, part in terms.items()}
+    rows = [(-scores[memory_id], -max(part), memory_id) for memory_id, part in terms.items()]
+    rows.sort()
+    return Fused([row[2] for row in rows], scores)
+
+
+def interleave(lists: Iterable[Sequence[str]]) -> list[str]:
+    """Take each list's first, then each list's second, and so on, without repeats.
+
+    RRF averages away what one list alone holds first; a near twin of a fact is often just that.
+    """
+    columns = [list(column) for column in lists]
+    depth = max((len(column) for column in columns), default=0)
+    seen: dict[str, None] = {}
+    for place in range(depth):
+        for column in columns:
+            if place < len(column):
+                seen.setdefault(column[place])
+    return list(seen)

@@ -1,0 +1,97 @@
+"""A checked question: what is wrong with a request is said here, in full, before anything is asked."""
+
+import asyncio
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.limits import MAX_TOKENS, QUERY_BYTES
+from recallmesh.core.memory import ALL_FACT_TYPES, FactType
+from recallmesh.core.recall import RecallRequest
+from recallmesh.core.time import Clock
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.core.tuning import RecallTuning
+
+BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+"""Controls, formats (zero-width characters are among them) and separators: what shows nothing."""
+BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u3164\uffa0\u2800\ufe0e\ufe0f")
+"""Fillers and selectors that Unicode counts as letters, marks or symbols and that show nothing by themselves."""
+RERANK_LIMIT_MAX = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request's text without NUL, the moment it is asked at (time-zone aware) and the fact types it is for."""
+
+    text: str
+    asked_at: datetime
+    fact_types: tuple[FactType, ...]
+
+
+async def check(request: RecallRequest, *, tokens: TokenCounter, limit: int, now: Clock) -> Question:
+    """Return the question.
+
+    Raises:
+        InvalidArgument: names every field that is wrong.
+
+    """
+    text = request.query.replace("\0", "")
+    violations = [*_query(text), *_numbers(request), *_tuning(request.tuning)]
+    # A token is a byte at least: short texts need no counting, and counting is not for the event loop.
+    if not violations and len(text.encode()) > limit and await asyncio.to_thread(tokens.count, text) > limit:
+        violations.append(FieldViolation("query", f"is longer than {limit} tokens"))
+    if violations:
+        raise InvalidArgument(*violations)
+    asked_at = request.query_time or now()
+    if asked_at.tzinfo is None:
+        asked_at = asked_at.replace(tzinfo=UTC)
+    return Question(text, asked_at, tuple(dict.fromkeys(request.fact_types)) or ALL_FACT_TYPES)
+
+
+def _query(text: str) -> list[FieldViolation]:
+    if len(text) > QUERY_BYTES:
+        return [FieldViolation("query", f"is longer than {QUERY_BYTES} bytes")]
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return [FieldViolation("query", "is not valid Unicode: it holds half of a surrogate pair")]
+    if size > QUERY_BYTES:
+        return [FieldViolation("query", f"is longer than {QUERY_BYTES} bytes")]
+    if all(unicodedata.category(char) in BLANK_CATEGORIES or char in BLANK_LETTERS for char in text):
+        return [FieldViolation("query", "is blank")]
+    return []
+
+
+def _numbers(request: RecallRequest) -> list[FieldViolation]:
+    bounded = (
+        ("max_tokens", request.max_tokens),
+        ("chunk_tokens", request.chunk_tokens),
+        ("source_tokens", request.source_tokens),
+    )
+    found = [
+        FieldViolation(name, f"must be in [0, {MAX_TOKENS}]")
+        for name, value in bounded
+        if value is not None and not 0 <= value <= MAX_TOKENS
+    ]
+    if request.limit < 0:
+        found.append(FieldViolation("limit", "must not be negative; 0 means no bound"))
+    return found
+
+
+def _tuning(tuning: RecallTuning) -> list[FieldViolation]:
+    alphas = {
+        "tuning.recency_alpha": tuning.recency_alpha,
+        "tuning.temporal_alpha": tuning.temporal_alpha,
+        "tuning.proof_alpha": tuning.proof_alpha,
+    }
+    found = [
+        FieldViolation(name, "must be in [0, 1]")
+        for name, value in alphas.items()
+        if value is not None and not 0 <= value <= 1
+    ]
+    if tuning.cap_per_arm is not None and tuning.cap_per_arm < 0:
+        found.append(FieldViolation("tuning.cap_per_arm", "must not be negative; 0 means no cap"))
+    if tuning.rerank_limit is not None and not 0 <= tuning.rerank_limit <= RERANK_LIMIT_MAX:
+        found.append(FieldViolation("tuning.rerank_limit", f"must be in [0, {RERANK_LIMIT_MAX}]"))
+    return found

@@ -1,0 +1,118 @@
+"""The final score: how relevant the model found a memory, adjusted by recency, the asked period and evidence.
+
+Each signal in [0, 1] becomes a factor ``1 + alpha · (signal - 0.5)``. The factors act on the *odds* of relevance, not
+on the relevance: a cross-encoder's sigmoid saturates near 1, and ten per cent of 0.99 outweighs differences of the raw
+score that are clear. How far up the fusion had a memory counts too, as the odds before the model read it. Both are
+measured in docs/adr/0010-final-score.md.
+"""
+
+from datetime import datetime
+from math import exp, log
+
+from recallmesh.core.memory import FactType, Memory
+from recallmesh.core.time import Window
+from recallmesh.core.tuning import RecencyCurve
+
+NEUTRAL = 0.5
+DAY_S = 86_400.0
+RECENCY_DAYS = 365.0
+RECENCY_LEAST = 0.1
+SYNTHETIC_BEST = 1.0
+SYNTHETIC_LEAST = 0.1
+SHARPNESS = 2.0
+"""The power in which a boost acts on the odds: with 2, a boost does to a relevance of one half what a product would do.
+
+All boosts at their extremes are worth 2 · ln(1.27/0.77) = 1.0: memories whose raw scores differ by more stay in order.
+"""
+DECAY = 0.03
+"""How much a rank is worth against a boost where nothing was reranked: +10 % (ln 1.1 = 0.095) is 3.2 ranks."""
+
+
+def sigmoid(logit: float) -> float:
+    """Return 1/(1 + e^-x) without overflow."""
+    if logit >= 0:
+        return 1.0 / (1.0 + exp(-logit))
+    grown = exp(logit)
+    return grown / (1.0 + grown)
+
+
+def relevance(raw: float, *, logits: bool) -> float:
+    """Bring a model's score into [0, 1]: by the sigmoid if the *model* gives logits, else as it is."""
+    return sigmoid(raw) if logits else min(1.0, max(0.0, raw))
+
+
+def synthetic(count: int) -> list[float]:
+    """Spread scores over [0.1, 1.0] by rank, for when nothing was reranked."""
+    if count == 1:
+        return [SYNTHETIC_BEST]
+    step = (SYNTHETIC_BEST - SYNTHETIC_LEAST) / (count - 1) if count else 0.0
+    return [SYNTHETIC_BEST - place * step for place in range(count)]
+
+
+def shifted(factors: list[float]) -> list[float]:
+    """Spread synthetic scores again after boosts: each rank is moved by ln(factor) / DECAY.
+
+    Equal factors give ``synthetic`` back. The whole range of the three boosts (+27 %, -23 %) is 8 ranks up and 9 down.
+    """
+    places = [place - log(factor) / DECAY for place, factor in enumerate(factors)]
+    first, last = min(places, default=0.0), max(places, default=0.0)
+    if first == last:
+        return synthetic(len(factors))
+    step = (SYNTHETIC_BEST - SYNTHETIC_LEAST) / (last - first)
+    return [SYNTHETIC_BEST - (place - first) * step for place in places]
+
+
+def lift(relevant: float, factor: float) -> float:
+    """Multiply the odds of a relevance by a factor: stays in [0, 1], grows with both, a factor of 1 changes nothing."""
+    return relevant * factor / (1.0 + relevant * (factor - 1.0))
+
+
+def prior(place: int, k: int, weight: float) -> float:
+    """Return the factor on the odds for a place in fused order, from 0: RRF's 1/(k + rank) compared with the first."""
+    return 1.0 if weight == 0 else float(((k + 1) / (k + 1 + place)) ** weight)
+
+
+def boost(alpha: float, signal: float) -> float:
+    """Return the factor of a signal; 0.5 is neutral."""
+    return 1.0 + alpha * (signal - NEUTRAL)
+
+
+def days_between(memory: Memory, moment: datetime) -> float | None:
+    """Return the days from a memory's time to a moment: positive when before, negative when after, 0 when it holds it.
+
+    A fact known to its month is that month: its nearest end counts. ``None`` for an undated one.
+    """
+    if memory.occurred is not None:
+        window = memory.occurred.window
+        if moment > window.end:
+            return (moment - window.end).total_seconds() / DAY_S
+        return min(0.0, (moment - window.start).total_seconds() / DAY_S)
+    return None if memory.mentioned is None else (moment - memory.mentioned).total_seconds() / DAY_S
+
+
+def recency(days_ago: float | None, curve: RecencyCurve, half_life_days: float) -> float:
+    """Return how recent something is: 1 now and in the future, 0.5 when undated."""
+    if days_ago is None or curve is RecencyCurve.NONE:
+        return NEUTRAL
+    if days_ago <= 0:
+        return 1.0
+    if curve is RecencyCurve.EXPONENTIAL:
+        return float(0.5 ** (days_ago / half_life_days))
+    return max(RECENCY_LEAST, 1.0 - days_ago / RECENCY_DAYS)
+
+
+def temporal(days_from_centre: float | None, window: Window | None) -> float:
+    """Return how near the middle of the asked period: 1 there, 0 at its ends and beyond, 0.5 without either."""
+    if days_from_centre is None or window is None:
+        return NEUTRAL
+    distance, half = abs(days_from_centre), window.days / 2
+    if half == 0:
+        return 1.0 if distance == 0 else 0.0
+    return 1.0 - min(distance / half, 1.0)
+
+
+def proof(memory: Memory) -> float:
+    """Return how well an observation is backed; neutral for other facts."""
+    if memory.fact_type is not FactType.OBSERVATION:
+        return NEUTRAL
+    return min(1.0, max(0.0, NEUTRAL + log(max(1, memory.proof_count)) / 10.0))

@@ -1,0 +1,89 @@
+"""The recall service's settings."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.tuning import BoostLevel, Budget, BudgetMode, MinScores, RecencyCurve
+from recallmesh.recall.plan import RecallDefaults
+
+# The defaults are written once, in RecallDefaults; this page gives them names in the environment and bounds.
+_OURS = RecallDefaults()
+
+Hits = Annotated[int, Field(gt=0, le=2000)]
+Divisor = Annotated[float, Field(ge=1)]
+
+
+class RecallSettings(BaseModel, extra="forbid", frozen=True):
+    """How recall ranks where neither the request nor the bank says otherwise, and how long it may take."""
+
+    address: str | None = None
+    """Where the recall service is; absent: in this process."""
+    timeout_s: PositiveFloat = _OURS.timeout_s
+    """Seconds a recall may take, at most; less where the caller's deadline is shorter."""
+    embed_share: float = Field(default=_OURS.embed_share, gt=0, le=1)
+    """The part of a recall's time within which the query is embedded and read for a time expression, in (0, 1]."""
+    arms_share: float = Field(default=_OURS.arms_share, gt=0, le=1)
+    """The part of a recall's time within which the arms answer, in (0, 1]."""
+    rerank_share: float = Field(default=_OURS.rerank_share, gt=0, le=1)
+    """The part of a recall's time within which the reranker answers, in (0, 1]; the rest is for packing."""
+    query_tokens: PositiveInt = _OURS.query_tokens
+    """The longest query, in tokens."""
+    arms: frozenset[ArmName] = _OURS.arms
+    """The arms that are asked."""
+    reranking: bool = _OURS.reranking
+    """Whether a cross-encoder reads the best candidates."""
+    rrf_k: PositiveInt = _OURS.rrf_k
+    """The constant k of RRF's 1/(k + rank)."""
+    cap_per_arm: int = Field(default=_OURS.cap_per_arm, ge=0)
+    """The most hits of one arm that enter the fusion; 0: no cap."""
+    boosts: dict[ArmName, BoostLevel] = Field(default_factory=lambda: dict(_OURS.boosts))
+    """Arms to favour, and how strongly: low, medium or high."""
+    boost_divisors: dict[BoostLevel, Divisor] = Field(default_factory=lambda: dict(_OURS.boost_divisors))
+    """What a favoured arm's ranks are divided by, for each level; at least 1; levels not named keep theirs."""
+    rerank_limit: int = Field(default=_OURS.rerank_limit, ge=0, le=2000)
+    """The most candidates that the cross-encoder reads, in [0, 2000]; the rest follow in fused order."""
+    date_in_passage: bool = _OURS.date_in_passage
+    """Whether the cross-encoder reads a memory's date before its text."""
+    fusion_weight: float = Field(default=_OURS.fusion_weight, ge=0, le=4)
+    """How much the fused rank counts beside the cross-encoder, in [0, 4]; 0: not at all."""
+    recency_curve: RecencyCurve = _OURS.recency_curve
+    """How recency falls with age: linear over a year, exponential, or none."""
+    recency_alpha: float = Field(default=_OURS.recency_alpha, ge=0, le=1)
+    """The weight of recency, in [0, 1]: 0.2 is ±10 % of a relevance of one half."""
+    recency_half_life_days: PositiveFloat = _OURS.recency_half_life_days
+    """The age in days at which the exponential curve is at one half."""
+    temporal_alpha: float = Field(default=_OURS.temporal_alpha, ge=0, le=1)
+    """The weight of nearness to the asked period, in [0, 1]."""
+    proof_alpha: float = Field(default=_OURS.proof_alpha, ge=0, le=1)
+    """The weight of an observation's evidence, in [0, 1]."""
+    min_scores: MinScores = _OURS.min_scores
+    """Floors on scores, inclusive; absent: none."""
+    prefer_observations: bool = _OURS.prefer_observations
+    """Whether a returned observation replaces the facts it was built from."""
+    graph_strategy: str = _OURS.graph_strategy
+    """How the graph arm expands; empty: the arm's own default."""
+    budget_mode: BudgetMode = _OURS.budget_mode
+    """Whether the budget's number of hits is fixed or a share of max_tokens."""
+    budget_hits: dict[Budget, Hits] = Field(default_factory=lambda: dict(_OURS.budget_hits))
+    """The fixed number of hits an arm gives of each fact type, in [1, 2000]; budgets not named keep theirs."""
+    budget_shares: dict[Budget, PositiveFloat] = Field(default_factory=lambda: dict(_OURS.budget_shares))
+    """The adaptive number of hits as a share of max_tokens, for each budget."""
+    budget_min: Hits = _OURS.budget_min
+    """The least number of hits of an adaptive budget."""
+    budget_max: Hits = _OURS.budget_max
+    """The greatest number of hits of an adaptive budget, at most 2000."""
+
+    @field_validator("boost_divisors", "budget_hits", "budget_shares", mode="before")
+    @classmethod
+    def _complete(cls, value: object, info: ValidationInfo) -> object:
+        """Let a part of a table be set: what is not named keeps its default."""
+        ours: Mapping[str, float] = getattr(_OURS, str(info.field_name))
+        return {**ours, **value} if isinstance(value, Mapping) else value
+
+    def defaults(self) -> RecallDefaults:
+        """Return them as the orchestrator takes them."""
+        values = {name: getattr(self, name) for name in type(self).model_fields if name != "address"}
+        return RecallDefaults(**values)

@@ -1,0 +1,61 @@
+"""What a recalled memory came from: its chunks, and the facts behind an observation."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from recallmesh.core.document import Chunk
+from recallmesh.core.ledger import MemoryLedger
+from recallmesh.core.memory import Memory
+from recallmesh.core.recall import RecalledChunk
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.recall.candidates import Admission
+
+CHUNKS_PER_READ = 32
+"""At 512 tokens a chunk the default budget of 8,192 holds 16: one reading mostly does."""
+
+
+async def chunks(
+    ledger: MemoryLedger, tokens: TokenCounter, bank_uid: str, ranking: Iterable[Memory], max_tokens: int
+) -> tuple[RecalledChunk, ...]:
+    """Return the chunks of the best memories, each once; the last is cut to what is left, and says so."""
+    wanted = iter(dict.fromkeys(memory.chunk_id for memory in ranking if memory.chunk_id))
+    found: list[RecalledChunk] = []
+    left = max_tokens
+    while left > 0 and (ids := tuple(islice(wanted, CHUNKS_PER_READ))):
+        known = {chunk.id: chunk for chunk in await ledger.read_chunks(bank_uid, ids)}
+        for chunk in (known[chunk_id] for chunk_id in ids if chunk_id in known):
+            taken = chunk if chunk.tokens <= left else await asyncio.to_thread(_cut, chunk, left, tokens)
+            found.append(RecalledChunk(taken, truncated=taken is not chunk))
+            left -= chunk.tokens
+            if left <= 0:
+                break
+    return tuple(found)
+
+
+async def source_facts(
+    ledger: MemoryLedger, bank_uid: str, memories: Sequence[Memory], max_tokens: int, admission: Admission
+) -> tuple[Memory, ...]:
+    """Return the facts that the observations among the memories were built from, as far as they may be shown and fit.
+
+    They come in the observations' order, each once; one too long for what is left is skipped: a fact, unlike a chunk,
+    cut short could say something else.
+    """
+    ids = tuple(dict.fromkeys(source for memory in memories for source in memory.sources))
+    if not ids or max_tokens == 0:
+        return ()
+    known = {memory.id: memory for memory in await ledger.read(bank_uid, ids)}
+    found: list[Memory] = []
+    left = max_tokens
+    for memory_id in ids:
+        memory = known.get(memory_id)
+        if memory is not None and admission.refusal(memory) is None and memory.tokens <= left:
+            found.append(memory)
+            left -= memory.tokens
+    return tuple(found)
+
+
+def _cut(chunk: Chunk, limit: int, tokens: TokenCounter) -> Chunk:
+    text = tokens.truncate(chunk.text, limit)
+    return replace(chunk, text=text, tokens=tokens.count(text))

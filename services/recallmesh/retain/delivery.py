@@ -1,0 +1,138 @@
+"""Deliveries: a memory and its two vectors as the arms index it, and one arm's outbox rows carried out."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from recallmesh.core.arm import Arm, ArmName, IndexEntry, Removal, Vector
+from recallmesh.core.encoder import Embedder, EmbedKind
+from recallmesh.core.errors import StoreUnavailable
+from recallmesh.core.ledger import MemoryLedger, OutboxAction, OutboxRow
+from recallmesh.core.memory import VISIBLE_STATES, Memory
+
+VECTOR_ARMS = frozenset({ArmName.SEMANTIC, ArmName.GRAPH})
+"""The arms that ask for vectors."""
+# A batch this large of 768 dimensions is well below gRPC's default message limit of 4 MiB.
+_EMBED_BATCH = 256
+_INDEX_BATCH = 256
+_CONTEXT_CHARS = 600
+
+
+def context_text(previous: str, text: str) -> str:
+    """Return what the context vector embeds: the memory before and the text; the text alone where there is none.
+
+    Of a long memory before only its end: a model's window must not be full before the text begins.
+    """
+    if len(previous) > _CONTEXT_CHARS:
+        previous = previous[-_CONTEXT_CHARS:].partition(" ")[2] or previous[-_CONTEXT_CHARS:]
+    return f"{previous}\n{text}" if previous else text
+
+
+@dataclass(slots=True)
+class Vectors:
+    """Embeddings by text, made once a text; kept for the length of one call."""
+
+    embedder: Embedder
+    made: dict[str, Vector] = field(default_factory=dict)
+    _making: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def make(self, texts: Iterable[str]) -> None:
+        """Embed the texts that have no vector yet.
+
+        Raises:
+            StoreUnavailable: the embedder does not answer, or not with one vector a text.
+
+        """
+        # One at a time: two arms that lack the same vector must not both have it made.
+        async with self._making:
+            await self._make([text for text in dict.fromkeys(texts) if text not in self.made])
+
+    async def _make(self, missing: list[str]) -> None:
+        for start in range(0, len(missing), _EMBED_BATCH):
+            batch = tuple(missing[start : start + _EMBED_BATCH])
+            vectors = await self.embedder.embed(batch, EmbedKind.PASSAGE)
+            if len(vectors) != len(batch):
+                raise StoreUnavailable(f"the embedder answered {len(batch)} texts with {len(vectors)} vectors")
+            self.made.update(zip(batch, vectors, strict=True))
+
+
+class Carrier:
+    """Carries outbox rows out at an arm: what the ledger shows is indexed, what it hides or lacks is removed."""
+
+    def __init__(self, ledger: MemoryLedger, embedder: Embedder) -> None:
+        """Read from the ledger, embed with the embedder."""
+        self._ledger = ledger
+        self._embedder = embedder
+
+    async def carry(
+        self,
+        name: ArmName,
+        arm: Arm,
+        rows: Sequence[OutboxRow],
+        *,
+        vectors: Vectors | None = None,
+        memories: Mapping[str, Memory] | None = None,
+    ) -> None:
+        """Do what the rows of one arm and one bank say; twice is as once.
+
+        ``vectors`` and ``memories`` are what the caller has at hand already.
+
+        Raises:
+            StoreUnavailable: nothing or part was done; may be called again.
+
+        """
+        bank_uid = rows[0].bank_uid
+        if any(row.action is OutboxAction.DROP_BANK for row in rows):
+            await arm.drop(bank_uid)
+            return
+        at_hand = dict(memories or {})
+        wanted = {row.memory_id for row in rows if row.action is OutboxAction.INDEX}
+        if unread := tuple(sorted(wanted - at_hand.keys())):
+            at_hand |= {memory.id: memory for memory in await self._ledger.read(bank_uid, unread)}
+        shown = [at_hand[one] for one in sorted(wanted & at_hand.keys()) if at_hand[one].state in VISIBLE_STATES]
+        hidden = {row.memory_id: row.version for row in rows} | {one.id: one.version for one in at_hand.values()}
+        gone = [Removal(one, hidden[one]) for one in sorted({row.memory_id for row in rows} - {m.id for m in shown})]
+        entries = await self._entries(name, bank_uid, shown, vectors or Vectors(self._embedder), at_hand)
+        for start in range(0, len(entries), _INDEX_BATCH):
+            await arm.index(bank_uid, entries[start : start + _INDEX_BATCH])
+        if gone:
+            await arm.remove(bank_uid, tuple(gone))
+
+    async def _entries(
+        self,
+        name: ArmName,
+        bank_uid: str,
+        memories: Sequence[Memory],
+        vectors: Vectors,
+        at_hand: Mapping[str, Memory],
+    ) -> tuple[IndexEntry, ...]:
+        plain = tuple(entry_of(memory) for memory in memories)
+        if name not in VECTOR_ARMS or not memories:
+            return plain
+        missing = tuple(sorted({m.previous_id for m in memories if m.previous_id} - at_hand.keys()))
+        before = {one.id: one.text for one in at_hand.values()}
+        if missing:
+            before |= {one.id: one.text for one in await self._ledger.read(bank_uid, missing)}
+        contexts = [context_text(before.get(memory.previous_id, ""), memory.text) for memory in memories]
+        await vectors.make((*(memory.text for memory in memories), *contexts))
+        return tuple(
+            replace(entry, vector=vectors.made[entry.text], context_vector=vectors.made[context])
+            for entry, context in zip(plain, contexts, strict=True)
+        )
+
+
+def entry_of(memory: Memory) -> IndexEntry:
+    """Return a memory as arms without vectors index it."""
+    return IndexEntry(
+        memory_id=memory.id,
+        version=memory.version,
+        text=memory.text,
+        fact_type=memory.fact_type,
+        tags=memory.tags,
+        mentions=memory.mentions,
+        causes=memory.causes,
+        occurred=memory.occurred,
+        mentioned=memory.mentioned,
+        document_id=memory.document_id,
+        position=memory.position,
+    )

@@ -1,0 +1,135 @@
+"""Drafts: a request laid out as documents of chunks, before anything is made of them."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import NAMESPACE_OID, uuid5
+
+from recallmesh.core.bank import Bank, ExtractionMode
+from recallmesh.core.retain import RetainItem, RetainRequest, UpdateMode
+from recallmesh.core.time import as_utc
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.retain.chunking import cut
+from recallmesh.retain.extraction import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkDraft:
+    """A chunk to be: its text, the item (by its place in the call) it is of, and the hash of all that shapes it."""
+
+    item_index: int
+    item: RetainItem
+    text: str
+    tokens: int
+    digest: str
+    time: datetime | None
+    tags: tuple[str, ...]
+
+    @property
+    def passage(self) -> Passage:
+        """The chunk as an extractor reads it."""
+        return Passage(self.text, self.item.context, self.time)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDraft:
+    """A document to be, and the items (by place) that are its content."""
+
+    id: str
+    mode: UpdateMode
+    item_indexes: tuple[int, ...]
+    tags: tuple[str, ...]
+    metadata: dict[str, str]
+    chunks: tuple[ChunkDraft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drafter:
+    """Lays requests out as documents. Pure computing, long for long texts: call it off the event loop."""
+
+    counter: TokenCounter
+    new_id: Callable[[], str]
+    fingerprint: str
+
+    def draft(self, bank: Bank, request: RetainRequest, received: datetime) -> tuple[DocumentDraft, ...]:
+        """Return the documents in the order of their first items."""
+        grouped: dict[str, list[int]] = {}
+        for index, item in enumerate(request.items):
+            grouped.setdefault(item.document_id or self._own_id(bank, request, index), []).append(index)
+        return tuple(self._document(bank, request, received, name, indexes) for name, indexes in grouped.items())
+
+    def _own_id(self, bank: Bank, request: RetainRequest, index: int) -> str:
+        if not request.request_id:
+            return self.new_id()
+        # A repeated request must name the same documents.
+        return str(uuid5(NAMESPACE_OID, f"{bank.uid}/{request.request_id}/{index}"))
+
+    def _document(
+        self, bank: Bank, request: RetainRequest, received: datetime, name: str, indexes: Sequence[int]
+    ) -> DocumentDraft:
+        shape = _shape(bank, request.mode or bank.config.retain.mode, self.fingerprint)
+        seen: Counter[str] = Counter()
+        chunks: list[ChunkDraft] = []
+        for index in indexes:
+            item = request.items[index]
+            tags = tuple(dict.fromkeys((*request.tags, *item.tags)))
+            time = None if item.timeless else item.time or received
+            said = {**shape, **_shape_of(item, tags)}
+            for piece in cut(_text(item), bank.config.retain.chunk_tokens, self.counter):
+                digest = _hash({**said, "text": piece.text})
+                seen[digest] += 1
+                # The same words said twice in a document are two chunks.
+                unique = digest if seen[digest] == 1 else _hash({"again": seen[digest], "of": digest})
+                chunks.append(ChunkDraft(index, item, piece.text, piece.tokens, unique, time, tags))
+        items = [request.items[index] for index in indexes]
+        return DocumentDraft(
+            id=name,
+            mode=items[0].update_mode,
+            item_indexes=tuple(indexes),
+            tags=tuple(dict.fromkeys((*request.tags, *_shared_tags(items)))),
+            metadata=dict(_shared_metadata(items)),
+            chunks=tuple(chunks),
+        )
+
+
+def _text(item: RetainItem) -> str:
+    return "\n".join(block for block in item.content if isinstance(block, str))
+
+
+def _shape(bank: Bank, mode: ExtractionMode, fingerprint: str) -> dict[str, object]:
+    tuning = bank.config.retain
+    return {
+        "mode": mode,
+        "extractor": fingerprint,
+        "agents": sorted(tuning.agent_names),
+        "mission": tuning.mission,
+        "instructions": tuning.instructions,
+        "language": tuning.language,
+    }
+
+
+def _shape_of(item: RetainItem, tags: tuple[str, ...]) -> dict[str, object]:
+    return {
+        # The time the caller gave, not the time we took for it: the same content again must change nothing.
+        "time": None if item.time is None else as_utc(item.time).isoformat(),
+        "timeless": item.timeless,
+        "context": item.context,
+        "tags": sorted(tags),
+        "metadata": dict(item.metadata),
+        "entities": [[entity.name, entity.kind, entity.resolve] for entity in item.entities],
+    }
+
+
+def _hash(said: dict[str, object]) -> str:
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _shared_tags(items: Sequence[RetainItem]) -> tuple[str, ...]:
+    return tuple(tag for tag in items[0].tags if all(tag in item.tags for item in items))
+
+
+def _shared_metadata(items: Sequence[RetainItem]) -> set[tuple[str, str]]:
+    return set(items[0].metadata.items()).intersection(*(item.metadata.items() for item in items))

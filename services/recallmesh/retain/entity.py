@@ -1,0 +1,140 @@
+"""Entities named in a text: what is written like a name, by rules (no model, no list of the world's names)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from recallmesh.retain.extraction import FoundName
+
+_TITLES = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Sir|Lady|Captain|Judge|Herr|Frau|Mme|M|Sra?|Dott)\.?"
+_WORD = (
+    r"(?!(?:Dr|Mr|Mrs|Ms|Prof|Mme)\b)(?:[A-Z\u00c0-\u00de\u0400-\u042f][\w\u2019'&-]*[\w&]|[A-Z](?:\.(?:[A-Z]\.)*)?)"
+)
+_LINK = r"(?:of(?: the)?|de(?: la| los)?|del|della|da|di|dos?|van(?: der| den)?|von(?: der)?|zu|&)"
+_NAME = re.compile(rf"(?<![\w@#])(?:{_TITLES}[ ])?{_WORD}(?:[ ](?:{_LINK}[ ])?(?:{_WORD}|\d{{1,4}}\b))*")
+# A-20391, CVE-2031-4411, UA123, 10.7/x.y
+_IDENTIFIER = re.compile(r"(?<![\w-])(?:[A-Z]{1,6}-?\d{2,}(?:-\d+)*|[A-Z]{2,6}-\d+(?:-\d+)*|\d+\.\d+/[\w.]+)(?![\w-])")
+_QUOTED = re.compile(r"[\"\u201c\u300c\u300e]([^\"\u201c\u201d\u300c\u300d\u300e\u300f\n]{2,60})[\"\u201d\u300d\u300f]")
+_ORGANISATION = re.compile(
+    r"\b(?:Inc|Ltd|LLC|GmbH|AG|Corp|Corporation|Company|Co|University|Institute|College|School|Bank|Labs?|Group|"
+    r"Foundation|Association|Agency|Department|Ministry|Club|Hospital|Studios?|Team|Universit\u00e4t|Stiftung|Verein)\b"
+)
+_PLACE = re.compile(
+    r"\b(?:City|Street|Avenue|Road|River|Lake|Park|Mountains?|Beach|Island|Valley|Bay|Canyon|Airport|Station|Square|"
+    r"Room|Museum|Caf[\u00e9e]|Restaurant|Hotel|National Park|Stra\u00dfe|Platz|Bahnhof)\b"
+)
+_IN_PLACE = re.compile(r"\b(?:in|at|to|from|near|visit(?:ed|ing)?|nach|aus|bei|à|chez|desde)\s$")
+_STOP_WORDS = """
+congrats congratulations yup yep haha cool awesome absolutely definitely happy love looks sounds see take way
+yesterday today tomorrow tonight last next recently finally gestern heute morgen
+i i'm i've i'd i'll ok okay tv pm am ps faq diy asap lol omg fyi btw wow yay yeah hey hi oh
+monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+january february march april may june july august september october november december
+jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter
+montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember
+the a an this that these those he she it we they you his her its our their your my and or but so if when while
+what who where why how which is are was were do does did have has had can could will would should not no yes
+there here then now also because thanks thank good great nice hello after before since in on at for with from to
+as by of just let let's got glad sorry sure well maybe even every some any all both each one two three
+ich du er sie wir ihr der die das ein eine und oder aber wenn ja nein
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+_SENTENCE_START = re.compile(r"(?:^|[.!?\u2026:;\n\]][\"'\u201d\u2019)]*\s*[\"'\u201c(\[*-]*\s*)$")
+_CAPITALISING = re.compile(r"\b(?:der|die|das|und|ist|nicht|ich|ein|eine|mit|auf|wir|hat|wurde)\b")
+_GERMAN_SHARE = 0.12
+_PAIRED = re.compile(r" (?:and|&|und|et|y|e) [A-Z]")
+_SHORTEST = 2
+_SHOUTED = 5
+_POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
+
+
+def find_names(text: str, known: Mapping[str, str] = MappingProxyType({})) -> tuple[FoundName, ...]:
+    """Return the names in a text in order of first appearance, each once.
+
+    ``known`` are names certain from elsewhere (speakers) and their kinds: they count at the start of a sentence too.
+    """
+    certain = {word: kind for name, kind in known.items() for word in (name.casefold(), *name.casefold().split())}
+    found: dict[str, FoundName] = {}
+    for name in (*_written(text, certain), *_marked(text)):
+        found.setdefault(name.name.casefold(), name)
+    return tuple(found.values())
+
+
+def _marked(text: str) -> Iterator[FoundName]:
+    for match in _IDENTIFIER.finditer(text):
+        yield FoundName(match.group())
+    for match in _QUOTED.finditer(text):
+        if (match[1][0].isupper() and match[1].casefold() not in _STOP) or not match[1].isascii():
+            yield FoundName(match[1].strip(" .,!?"))
+
+
+def _written(text: str, known: Mapping[str, str]) -> Iterator[FoundName]:
+    german = _writes_nouns_large(text)
+    candidates = [(match, _starts_sentence(text, match.start())) for match in _NAME.finditer(text)]
+    # A word that is large in the middle of a sentence is a name at the start of one too.
+    inside = {_tidy(match.group()).casefold() for match, starts in candidates if not starts}
+    for match, starts_sentence in candidates:
+        whole, starts = _without_opening(_tidy(match.group()), starts_sentence=starts_sentence)
+        # "Anthony and I went" opens with a name, "Painting and drawing help" does not.
+        starts = starts and _PAIRED.match(text, match.end()) is None
+        before = text[max(0, match.start() - 12) : match.start()]
+        for name in _apart(whole):
+            if name.casefold() in known or _is_name(name, starts, inside, german=german):
+                yield FoundName(name, _kind(name, before, known))
+            before, starts = "", False
+
+
+def _apart(name: str) -> tuple[str, ...]:
+    """Return Alice Chen and Acme Labs for "Alice Chen of Acme Labs", but Bank of England whole."""
+    left, link, right = name.partition(" of ")
+    return (left, right) if link and " " in left and not left.startswith("The ") and right[0].isupper() else (name,)
+
+
+def _without_opening(name: str, *, starts_sentence: bool) -> tuple[str, bool]:
+    """Return "Anna" for "Then Anna", and whether what is left may still be large for opening the sentence."""
+    while starts_sentence and " " in name and name.split(maxsplit=1)[0].casefold() in _STOP:
+        name = re.sub(rf"^{_LINK} ", "", name.split(" ", 1)[1])
+        starts_sentence = False
+    return name, starts_sentence
+
+
+def _starts_sentence(text: str, at: int) -> bool:
+    return _SENTENCE_START.search(text[max(0, at - 8) : at]) is not None
+
+
+def _is_name(name: str, starts: bool, inside: set[str], *, german: bool) -> bool:  # noqa: FBT001 (one rule)
+    words = name.split()
+    # Not a letter, not a date ("May 2023"), not a number.
+    if len(name) < _SHORTEST or all(word.casefold() in _STOP or not word[0].isalpha() for word in words):
+        return False
+    if len(words) > 1:
+        return True
+    if (german and name.isalpha() and not name.isupper()) or (name.isupper() and len(name) > _SHOUTED):
+        return False
+    return not starts or name.casefold() in inside or any(char.isupper() for char in name[1:])
+
+
+def _tidy(name: str) -> str:
+    name = _POSSESSIVE.sub("", name)
+    words = name.split()
+    while words and words[-1].casefold() in {"of", "de", "the", "and", "i", "i'm", "i\u2019m", "my"}:
+        words.pop()
+    return " ".join(words)
+
+
+def _kind(name: str, before: str, known: Mapping[str, str]) -> str:
+    if name.casefold() in known:
+        return known[name.casefold()]
+    if re.match(rf"{_TITLES} ", name):
+        return "person"
+    if _ORGANISATION.search(name):
+        return "organisation"
+    if _PLACE.search(name) or (_IN_PLACE.search(before) and not any(char.isdigit() for char in name)):
+        return "place"
+    return "concept"
+
+
+def _writes_nouns_large(text: str) -> bool:
+    # German writes every noun large: there a single large word says nothing.
+    words = text.split()
+    return bool(words) and len(_CAPITALISING.findall(text.casefold())) / len(words) > _GERMAN_SHARE

@@ -1,0 +1,78 @@
+"""Extraction as a port: what makes facts of passages, be it rules or an LLM."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from recallmesh.core.bank import ExtractionMode, RetainTuning
+from recallmesh.core.memory import FactType
+from recallmesh.core.time import Occurrence
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What an extractor reads: a chunk, who spoke or what it is, and when it was said.
+
+    ``now`` is what relative dates are relative to, in the speaker's UTC offset; absent: only full dates can be read.
+    """
+
+    text: str
+    context: str = ""
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundName:
+    """A name in a fact, as written, and what it seems to be (person, organisation, place, concept)."""
+
+    name: str
+    kind: str = "concept"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What caused a fact: the earlier or later fact of the same passage at ``index``, believed to a degree."""
+
+    index: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One self-contained statement of a passage."""
+
+    text: str
+    fact_type: FactType = FactType.WORLD
+    occurred: Occurrence | None = None
+    names: tuple[FoundName, ...] = ()
+    causes: tuple[Cause, ...] = ()
+
+
+class Extractor(Protocol):
+    """Makes facts of passages, off the event loop."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name what shapes the facts besides the request: equal fingerprints, equal facts of equal passages."""
+        ...
+
+    @property
+    def modes(self) -> frozenset[ExtractionMode]:
+        """Name the modes it can work in."""
+        ...
+
+    @property
+    def vision(self) -> bool:
+        """Tell whether it reads images."""
+        ...
+
+    async def extract(
+        self, passages: tuple[Passage, ...], mode: ExtractionMode, tuning: RetainTuning
+    ) -> tuple[tuple[Fact, ...], ...]:
+        """Return each passage's facts in the order of its text; none is an answer.
+
+        Raises:
+            StoreUnavailable: a model behind it does not answer; nothing may be stored.
+
+        """
+        ...

@@ -1,0 +1,193 @@
+"""The retainer: takes items in, makes memories of them, commits, and fans out to the arms."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+
+from recallmesh.core.arm import Arm, ArmName
+from recallmesh.core.bank import Bank
+from recallmesh.core.encoder import Embedder
+from recallmesh.core.errors import ConflictingWrite, MeshError
+from recallmesh.core.ledger import BankLedger, Commit, Job, MemoryLedger, RequestRecord, Write, WriteLedger
+from recallmesh.core.operation import OperationKind
+from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
+from recallmesh.core.time import Clock
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.retain.answer import answer_of
+from recallmesh.retain.delivery import Carrier, Vectors, context_text
+from recallmesh.retain.draft import DocumentDraft, Drafter
+from recallmesh.retain.extraction import Extractor, Fact
+from recallmesh.retain.fan_out import FanOut, is_stored_somewhere, with_temporal
+from recallmesh.retain.intake import take_in
+from recallmesh.retain.payload import content_hash, request_from_bytes, request_to_bytes
+from recallmesh.retain.reading import check_mode, read_facts
+from recallmesh.retain.writer import Read, Writer, names_in
+
+_log = structlog.get_logger()
+_COMMIT_TRIES = 6
+_RETRY_DELAY_S = 0.02
+
+
+class RetainLedger(BankLedger, MemoryLedger, WriteLedger, Protocol):
+    """What of the ledger retain uses."""
+
+
+class MeshRetainer:
+    """Keeps what it is told once for each request id, all or nothing, and tells which arms have it."""
+
+    def __init__(
+        self,
+        ledger: RetainLedger,
+        arms: Mapping[ArmName, Arm],
+        embedder: Embedder,
+        extractor: Extractor,
+        tokens: TokenCounter,
+        *,
+        now: Clock,
+        new_id: Callable[[], str],
+        arm_timeout_s: float = 10.0,
+        on_pending: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Write to the ledger and to ``arms``, which are those with an index of their own.
+
+        ``on_pending`` is called when something was left for the outbox or the queue.
+        """
+        self._ledger = ledger
+        self._embedder = embedder
+        self._extractor = extractor
+        self._now = now
+        self._new_id = new_id
+        self._on_pending = on_pending
+        self._arms = tuple(arms)
+        self._drafter = Drafter(tokens, new_id, extractor.fingerprint)
+        self._writer = Writer(tokens, new_id, self._arms)
+        self._fan_out = FanOut(ledger, arms, Carrier(ledger, embedder), now, arm_timeout_s)
+
+    async def retain(self, request: RetainRequest) -> RetainAnswer:
+        """Write to the ledger, then to all arms at once; what an arm missed is delivered later."""
+        received = self._now()
+        taken = await asyncio.to_thread(take_in, request, vision=self._extractor.vision)
+        bank = await self._ledger.get_bank(request.bank)
+        check_mode(self._extractor, taken.mode or bank.config.retain.mode)
+        if request.wait:
+            return await self._carry_out(bank, taken, received)
+        return await self._submit(bank, taken, received)
+
+    async def work(self, job: Job) -> tuple[str, ...]:
+        """Carry out a request that did not wait; returns the memory ids."""
+        request, received = await asyncio.to_thread(request_from_bytes, job.payload)
+        answer = await self._carry_out(job.bank, request, received)
+        return tuple(one for item in answer.items for one in item.memory_ids)
+
+    async def _submit(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
+        if request.request_id:
+            record = await asyncio.to_thread(_record, request)
+            if record is not None and await self._ledger.find_request(bank.uid, record) is not None:
+                return await self._carry_out(bank, request, received)
+        else:
+            # A worker that takes over from a dead one must not keep things twice.
+            request = replace(request, request_id=self._new_id())
+        payload = await asyncio.to_thread(request_to_bytes, request, received)
+        operation = await self._ledger.submit(bank.uid, OperationKind.RETAIN, payload, len(request.items), received)
+        self._on_pending()
+        return RetainAnswer(operation_id=operation.id)
+
+    async def _carry_out(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
+        record = await asyncio.to_thread(_record, request)
+        drafts = await asyncio.to_thread(self._drafter.draft, bank, request, received)
+        vectors = Vectors(self._embedder)
+        commit = None if record is None else await self._ledger.find_request(bank.uid, record)
+        if commit is None:
+            commit = await self._commit(bank, request, drafts, record, vectors)
+        deliveries = await self._deliver(bank, commit, vectors)
+        answer = answer_of(drafts, commit, deliveries, len(request.items))
+        _log.info("retain.completed", bank_uid=bank.uid, memory_count=answer.memory_count, replayed=answer.replayed)
+        return answer
+
+    async def _commit(
+        self,
+        bank: Bank,
+        request: RetainRequest,
+        drafts: Sequence[DocumentDraft],
+        record: RequestRecord | None,
+        vectors: Vectors,
+    ) -> Commit:
+        told: dict[str, tuple[Fact, ...]] = {}
+        tries = 1
+        while True:
+            write = await self._write(bank, request, drafts, record, told)
+            # Before the commit: what cannot be embedded is not kept, rather than kept and not found.
+            await vectors.make(_texts(write))
+            try:
+                return await self._ledger.commit(write)
+            except ConflictingWrite:
+                if tries == _COMMIT_TRIES:
+                    raise
+            await asyncio.sleep(_RETRY_DELAY_S * 2**tries)
+            tries += 1
+
+    async def _write(
+        self,
+        bank: Bank,
+        request: RetainRequest,
+        drafts: Sequence[DocumentDraft],
+        record: RequestRecord | None,
+        told: dict[str, tuple[Fact, ...]],
+    ) -> Write:
+        documents = [await self._read(bank, request, draft, told) for draft in drafts]
+        keys = await asyncio.to_thread(names_in, documents)
+        entities = await self._ledger.entities_like(bank.uid, keys) if keys else ()
+        return await asyncio.to_thread(
+            self._writer.write, bank.uid, documents, entities, at=self._now(), request=record
+        )
+
+    async def _read(
+        self, bank: Bank, request: RetainRequest, draft: DocumentDraft, told: dict[str, tuple[Fact, ...]]
+    ) -> Read:
+        """Read what the ledger does not know; ``told`` keeps it by digest, for another try of the same call."""
+        tuning = bank.config.retain
+        known: frozenset[str] = frozenset()
+        if draft.mode is UpdateMode.REPLACE:
+            known = await self._ledger.known_digests(bank.uid, draft.id)
+        new = [chunk for chunk in draft.chunks if chunk.digest not in known]
+        if unread := [chunk for chunk in new if chunk.digest not in told]:
+            facts = await read_facts(self._extractor, unread, request.mode or tuning.mode, tuning)
+            told.update(zip((chunk.digest for chunk in unread), facts, strict=True))
+        return draft, tuple(() if chunk.digest in known else told[chunk.digest] for chunk in draft.chunks)
+
+    async def _deliver(self, bank: Bank, commit: Commit, vectors: Vectors) -> tuple[Delivery, ...]:
+        added = {memory.id: memory for memory in commit.added}
+        deliveries = await self._fan_out.deliver(commit.write_id, vectors=vectors, memories=added)
+        if commit.retiring and is_stored_somewhere(deliveries):
+            try:
+                await self._ledger.retire(bank.uid, commit.write_id, self._arms, self._now())
+                deliveries = await self._fan_out.deliver(commit.write_id, vectors=vectors)
+            except MeshError as error:
+                # The new version is kept and found; the outbox worker retires the old one.
+                _log.warning("retain.not_retired", write_id=commit.write_id, error=error.message)
+        if any(one.state is DeliveryState.PENDING for one in deliveries):
+            self._on_pending()
+        return with_temporal(deliveries)
+
+
+def _record(request: RetainRequest) -> RequestRecord | None:
+    return RequestRecord(request.request_id, content_hash(request)) if request.request_id else None
+
+
+def _texts(write: Write) -> list[str]:
+    """Return all that the write's vectors will be made of, as far as it is known before the commit."""
+    texts: list[str] = []
+    for document in write.documents:
+        before = ""
+        for chunk in document.chunks:
+            for memory in chunk.memories:
+                texts += (memory.text, context_text(before, memory.text))
+                before = memory.text
+            if not chunk.memories:
+                # Its memories, if it has any, are in the ledger: what follows them is embedded after the commit.
+                before = ""
+    return texts

@@ -1,0 +1,107 @@
+"""The write of a retain: facts and names turned into memories, mentions and links, as one transaction takes them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.entity import Entity
+from recallmesh.core.ledger import ChunkWrite, DocumentWrite, RequestRecord, Write
+from recallmesh.core.memory import CausalLink, Memory, Mention
+from recallmesh.core.retain import NamedEntity
+from recallmesh.core.time import as_utc
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.retain.cast import Cast
+from recallmesh.retain.draft import ChunkDraft, DocumentDraft
+from recallmesh.retain.extraction import Fact
+from recallmesh.retain.resolution import fold, key_of
+
+Read = tuple[DocumentDraft, tuple[tuple[Fact, ...], ...]]
+"""A document and each of its chunks' facts; none for a chunk that the ledger has already."""
+
+
+def names_in(documents: Sequence[Read]) -> tuple[str, ...]:
+    """Return the keys of all names in the facts and the items, each once."""
+    keys: dict[str, None] = {}
+    for draft, facts in documents:
+        for chunk, told in zip(draft.chunks, facts, strict=True):
+            keys.update(dict.fromkeys(fold(name.name) for fact in told for name in fact.names))
+            keys.update(dict.fromkeys(key_of(entity.name, entity.kind) for entity in chunk.item.entities))
+    return tuple(keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Puts a write together. Pure computing: call it off the event loop."""
+
+    counter: TokenCounter
+    new_id: Callable[[], str]
+    arms: tuple[ArmName, ...]
+
+    def write(
+        self,
+        bank_uid: str,
+        documents: Sequence[Read],
+        entities: Sequence[Entity],
+        *,
+        at: datetime,
+        request: RequestRecord | None,
+    ) -> Write:
+        """Return the transaction; ``entities`` are the bank's candidates for the names in the facts."""
+        cast = Cast(self.new_id, entities)
+        writes = tuple(
+            DocumentWrite(
+                Document(draft.id, at, at, tags=draft.tags, metadata=draft.metadata),
+                draft.mode,
+                tuple(
+                    self._chunk(draft.id, chunk, told, cast, at)
+                    for chunk, told in zip(draft.chunks, facts, strict=True)
+                ),
+            )
+            for draft, facts in documents
+        )
+        return Write(bank_uid, writes, cast.used, self.arms, at, request)
+
+    def _chunk(
+        self, document_id: str, draft: ChunkDraft, facts: tuple[Fact, ...], cast: Cast, at: datetime
+    ) -> ChunkWrite:
+        time = None if draft.time is None else as_utc(draft.time)
+        chunk = Chunk(
+            id=self.new_id(),
+            document_id=document_id,
+            number=0,
+            text=draft.text,
+            tokens=draft.tokens,
+            digest=draft.digest,
+            context=draft.item.context,
+            time=time,
+        )
+        ids = [self.new_id() for _ in facts]
+        memories = tuple(
+            Memory(
+                id=own,
+                text=fact.text,
+                fact_type=fact.fact_type,
+                created=at,
+                occurred=fact.occurred,
+                mentioned=time,
+                context=draft.item.context,
+                tags=draft.tags,
+                metadata=dict(draft.item.metadata),
+                document_id=document_id,
+                chunk_id=chunk.id,
+                mentions=self._mentions(draft, fact, cast),
+                causes=tuple(CausalLink(ids[cause.index], cause.weight) for cause in fact.causes),
+                tokens=draft.tokens if fact.text == draft.text else self.counter.count(fact.text),
+            )
+            for own, fact in zip(ids, facts, strict=True)
+        )
+        return ChunkWrite(chunk, memories)
+
+    @staticmethod
+    def _mentions(draft: ChunkDraft, fact: Fact, cast: Cast) -> tuple[Mention, ...]:
+        # The caller's own come first: what they say a name is, it is.
+        named = (*draft.item.entities, *(NamedEntity(name.name, name.kind) for name in fact.names))
+        mentions: Mapping[str, Mention] = {mention.entity_id: mention for mention in map(cast.mention, named)}
+        return tuple(mentions.values())

@@ -1,0 +1,1 @@
+"""The semantic arm: memories whose vectors are near the query's."""

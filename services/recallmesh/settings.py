@@ -1,0 +1,146 @@
+"""The settings of one process: each service's own, composed; unknown names are refused."""
+
+import os
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from recallmesh.bank.settings import BankSettings
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.embedder.settings import EmbedderSettings
+from recallmesh.graph.settings import GraphSettings
+from recallmesh.keyword.settings import KeywordSettings
+from recallmesh.recall.settings import RecallSettings
+from recallmesh.reranker.settings import RerankerSettings
+from recallmesh.retain.settings import RetainSettings
+from recallmesh.semantic.settings import SemanticSettings
+from recallmesh.temporal.settings import TemporalSettings
+
+PREFIX = "RECALLMESH_"
+CLIENT_NAMES = frozenset({"RECALLMESH_SERVER"})
+"""Names that the command line reads; no setting of a server."""
+FOREIGN = re.compile(
+    r"RECALLMESH_TEST_\w+|\w+_SERVICE_(HOST|PORT(_\w+)?)|\w+_PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?"
+)
+"""Names that are not ours: those of tests, and what Kubernetes puts into every pod for every Service."""
+
+
+def default_data() -> Path:
+    """Return where a person's data lies by the XDG convention."""
+    home = os.environ.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "recallmesh"
+
+
+class LedgerSettings(BaseModel, extra="forbid", frozen=True):
+    """The system of record."""
+
+    url: str | None = None
+    """Where the ledger is, as an SQLAlchemy URL. Absent: ``ledger.db`` (SQLite) in ``data``."""
+
+
+class ServerSettings(BaseModel, extra="forbid", frozen=True):
+    """How a process offers its services."""
+
+    listen: str = "127.0.0.1:7070"
+    """Where to listen, host:port; port 0 takes any free one. Without authentication only loopback is allowed."""
+    reflection: bool = False
+    """Offer gRPC server reflection, for tools such as grpcurl."""
+    deadline_s: float = Field(default=30.0, gt=0)
+    """The deadline, in seconds, of a call that brings none."""
+    deadline_cap_s: float = Field(default=300.0, gt=0)
+    """The longest deadline, in seconds, that a call may bring; longer ones are cut."""
+    in_flight: int = Field(default=256, gt=0)
+    """The most calls worked on at once; more are refused with RESOURCE_EXHAUSTED and a delay."""
+    drain_s: float = Field(default=1.0, ge=0)
+    """Seconds between not being ready and refusing calls, on SIGTERM, so that clients can turn away."""
+    grace_s: float = Field(default=20.0, ge=0)
+    """The most seconds that calls in hand get to finish, on SIGTERM."""
+    metrics_port: int | None = Field(default=None, ge=0, le=65535)
+    """The port of the Prometheus metrics, on the host of ``listen``. Absent: none are offered."""
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, by ``RECALLMESH_…`` variables; a part's names follow two underscores."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    data: Path = Field(default_factory=default_data)
+    """The folder of the embedded stores. Default: ``~/.local/share/recallmesh`` (by XDG_DATA_HOME)."""
+    log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
+    """The least level that is logged: debug, info, warning or error."""
+    server: ServerSettings = Field(default_factory=ServerSettings)
+    """How a process offers its services."""
+    ledger: LedgerSettings = Field(default_factory=LedgerSettings)
+    """The system of record."""
+    semantic: SemanticSettings = Field(default_factory=SemanticSettings)
+    """The semantic arm and the vectors it owns."""
+    keyword: KeywordSettings = Field(default_factory=KeywordSettings)
+    """The keyword arm."""
+    graph: GraphSettings = Field(default_factory=GraphSettings)
+    """The graph arm."""
+    temporal: TemporalSettings = Field(default_factory=TemporalSettings)
+    """The temporal arm."""
+    recall: RecallSettings = Field(default_factory=RecallSettings)
+    """The recall orchestrator."""
+    reranker: RerankerSettings = Field(default_factory=RerankerSettings)
+    """The cross-encoder."""
+    embedder: EmbedderSettings = Field(default_factory=EmbedderSettings)
+    """The bi-encoder."""
+    retain: RetainSettings = Field(default_factory=RetainSettings)
+    """The retain service."""
+    bank: BankSettings = Field(default_factory=BankSettings)
+    """Administration."""
+
+    @property
+    def ledger_url(self) -> str:
+        """Where the ledger is, with the default resolved."""
+        return self.ledger.url or f"sqlite:///{(self.data / 'ledger.db').absolute()}"
+
+
+def load_settings(**given: Any) -> Settings:  # noqa: ANN401 - any field of any type
+    """Read the settings from the environment; what is ``given`` wins, unless it is ``None``.
+
+    Raises:
+        InvalidArgument: a name is unknown or a value is wrong; names each.
+
+    """
+    violations = [FieldViolation(name, _unknown(name)) for name in sorted(os.environ) if _is_unknown(name)]
+    if violations:
+        raise InvalidArgument(*violations)
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise InvalidArgument(*(_violation(problem["loc"], problem["msg"]) for problem in error.errors())) from error
+
+
+def known_names(model: type[BaseModel] = Settings, prefix: str = PREFIX) -> tuple[str, ...]:
+    """Return the variable of every setting."""
+    names: list[str] = []
+    for field, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            names.extend(known_names(kind, f"{prefix}{field.upper()}__"))
+        else:
+            names.append(f"{prefix}{field.upper()}")
+    return tuple(names)
+
+
+def _is_unknown(name: str) -> bool:
+    if not name.upper().startswith(PREFIX) or name in CLIENT_NAMES or FOREIGN.fullmatch(name):
+        return False
+    return name.upper() not in known_names()
+
+
+def _unknown(name: str) -> str:
+    close = get_close_matches(name.upper(), known_names(), n=1, cutoff=0.5)
+    return f"is no setting{f'; did you mean {close[0]}?' if close else ''}"
+
+
+def _violation(where: tuple[int | str, ...], message: str) -> FieldViolation:
+    return FieldViolation(PREFIX + "__".join(str(part).upper() for part in where), message)

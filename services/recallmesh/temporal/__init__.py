@@ -1,0 +1,1 @@
+"""The temporal arm: relevant memories of a window of time, spread over it."""

@@ -1,0 +1,158 @@
+"""Banks in the ledger: made, changed, counted, and removed with all they hold."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.errors import BankExists, BankNotFound, ConflictingWrite
+from recallmesh.core.ledger import OutboxAction
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.ledger.config import config_from_plain, config_to_plain
+from recallmesh.ledger.database import Database
+from recallmesh.ledger.moment import from_us, to_us
+from recallmesh.ledger.outbox import Due, put_rows
+from recallmesh.ledger.paging import cut
+from recallmesh.ledger.schema import banks, chunks, documents, entities, is_live, memories, memory_tags, outbox
+
+
+class SqlBanks:
+    """``BankLedger`` on SQL."""
+
+    _database: Database
+
+    async def create_bank(self, bank: Bank) -> Bank:
+        """Store a bank; raises ``BankExists``."""
+
+        def work(connection: Connection) -> Bank:
+            if connection.execute(_select(bank.ref)).first():
+                raise BankExists(f"bank {bank.ref.bank_id!r} exists already", metadata={"bank": bank.ref.bank_id})
+            row = {
+                "uid": bank.uid,
+                "tenant": bank.ref.tenant,
+                "bank_id": bank.ref.bank_id,
+                "name": bank.name,
+                "config": _dumped(bank.config),
+                "version": bank.version,
+                "created": to_us(bank.created),
+            }
+            connection.execute(insert(banks).values(row))
+            return bank
+
+        return await self._database.write(work)
+
+    async def get_bank(self, ref: BankRef) -> Bank:
+        """Return a bank."""
+        return await self._database.read(lambda connection: _get(connection, ref))
+
+    async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
+        """List a tenant's banks by id."""
+        query = (
+            select(banks)
+            .where(banks.c.tenant == tenant, banks.c.bank_id > page.after)
+            .order_by(banks.c.bank_id)
+            .limit(page.size + 1)
+        )
+
+        def work(connection: Connection) -> Page[Bank]:
+            found = [bank_of(row) for row in connection.execute(query)]
+            return cut(found, page.size, lambda bank: bank.ref.bank_id)
+
+        return await self._database.read(work)
+
+    async def update_bank(self, ref: BankRef, *, name: str | None, config: BankConfig | None, version: int) -> Bank:
+        """Change a bank; ``version`` 0 takes any, another must be the bank's, else ``ConflictingWrite``."""
+
+        def work(connection: Connection) -> Bank:
+            bank = _get(connection, ref, lock=True)
+            if version not in (0, bank.version):
+                raise ConflictingWrite(f"bank {ref.bank_id!r} has version {bank.version}, not {version}")
+            changes: dict[str, object] = {"version": bank.version + 1}
+            if name is not None:
+                changes["name"] = name
+            if config is not None:
+                changes["config"] = _dumped(config)
+            connection.execute(update(banks).where(banks.c.uid == bank.uid).values(changes))
+            return _get(connection, ref)
+
+        return await self._database.write(work)
+
+    async def delete_bank(self, ref: BankRef, arms: tuple[ArmName, ...], at: datetime) -> None:
+        """Delete a bank with all it holds; what waited for its indexes gives way to its removal from them."""
+
+        def work(connection: Connection) -> None:
+            bank = _get(connection, ref, lock=True)
+            connection.execute(delete(outbox).where(outbox.c.bank_uid == bank.uid))
+            connection.execute(delete(banks).where(banks.c.uid == bank.uid))
+            put_rows(connection, bank.uid, OutboxAction.DROP_BANK, [("", 0)], arms, Due(at))
+
+        await self._database.write(work)
+
+    async def bank_stats(self, bank_uid: str) -> BankStats:
+        """Count what a bank holds; what retires is not counted any more."""
+        return await self._database.read(lambda connection: _stats(connection, bank_uid))
+
+
+def lock_bank(connection: Connection, bank_uid: str) -> None:
+    """See that a bank is there and stays there until the transaction ends; raises ``BankNotFound``."""
+    if (
+        connection.execute(select(banks.c.uid).where(banks.c.uid == bank_uid).with_for_update(read=True)).first()
+        is None
+    ):
+        raise BankNotFound(bank_uid)
+
+
+def bank_of(row: Row[Any]) -> Bank:
+    """Return a row's bank."""
+    return Bank(
+        ref=BankRef(row.bank_id, row.tenant),
+        uid=row.uid,
+        created=from_us(row.created),
+        name=row.name,
+        config=config_from_plain(json.loads(row.config)),
+        version=row.version,
+    )
+
+
+def _dumped(config: BankConfig) -> str:
+    return json.dumps(config_to_plain(config), ensure_ascii=False)
+
+
+def _select(ref: BankRef) -> Select[Any]:
+    return select(banks).where(banks.c.tenant == ref.tenant, banks.c.bank_id == ref.bank_id)
+
+
+def _get(connection: Connection, ref: BankRef, *, lock: bool = False) -> Bank:
+    query = _select(ref).with_for_update() if lock else _select(ref)
+    row = connection.execute(query).first()
+    if row is None:
+        raise BankNotFound(ref.bank_id)
+    return bank_of(row)
+
+
+def _stats(connection: Connection, bank_uid: str) -> BankStats:
+    lock_bank(connection, bank_uid)
+
+    def count(query: Select[Any]) -> int:
+        return int(connection.execute(query).scalar_one())
+
+    by_type = connection.execute(
+        select(memories.c.fact_type, func.count())
+        .where(memories.c.bank_uid == bank_uid, is_live)
+        .group_by(memories.c.fact_type)
+        .order_by(memories.c.fact_type)
+    ).all()
+    return BankStats(
+        memories=sum(number for _, number in by_type),
+        memories_by_type=tuple((kind, number) for kind, number in by_type),
+        documents=count(select(func.count()).select_from(documents).where(documents.c.bank_uid == bank_uid)),
+        chunks=count(
+            select(func.count()).select_from(chunks).where(chunks.c.bank_uid == bank_uid, chunks.c.retiring_write == "")
+        ),
+        entities=count(select(func.count()).select_from(entities).where(entities.c.bank_uid == bank_uid)),
+        tags=count(select(func.count(memory_tags.c.tag.distinct())).where(memory_tags.c.bank_uid == bank_uid)),
+        pending=count(select(func.count()).select_from(outbox).where(outbox.c.bank_uid == bank_uid)),
+    )

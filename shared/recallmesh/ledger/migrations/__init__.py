@@ -1,0 +1,1 @@
+"""The ledger's schema, step by step, run by Alembic from code."""

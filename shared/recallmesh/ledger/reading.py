@@ -1,0 +1,88 @@
+"""Memories read: by id for recall, and by page."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, select
+
+from recallmesh.core.ledger import MemoryFilter
+from recallmesh.core.memory import Memory, Mention
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.tags import passes
+from recallmesh.ledger.dialect import among
+from recallmesh.ledger.paging import cut
+from recallmesh.ledger.rows import CAUSES, ENTITIES, Decoder, caused_by, select_memories, unpack
+from recallmesh.ledger.schema import entities, memories, memory_entities
+
+BATCH = 200
+"""Rows read at once while a tag test, which SQL does not know, decides which of them count."""
+
+
+def read_memories(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) -> tuple[Memory, ...]:
+    """Return those of the memories that are there."""
+    query = select_memories().where(memories.c.bank_uid == bank_uid, among(memories.c.id, memory_ids))
+    # The driver's own tuples: SQLAlchemy's rows around them would cost a tenth of the read.
+    rows = connection.execute(query).cursor.fetchall()
+    return tuple(_decoded(connection, bank_uid, rows))
+
+
+def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
+    """List memories by id."""
+    found: list[Any] = []
+    after = page.after
+    more = True
+    while more and len(found) <= page.size:
+        size = max(BATCH, page.size + 1)
+        rows = connection.execute(_filtered(bank_uid, wanted).where(memories.c.id > after).limit(size)).all()
+        found.extend(row for row in rows if passes(wanted.tags, unpack(row.tags)))
+        more = len(rows) == size
+        after = rows[-1].id if rows else after
+    return cut(_decoded(connection, bank_uid, found[: page.size + 1]), page.size, lambda memory: memory.id)
+
+
+def mentions_by_id(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> dict[str, Mention]:
+    """Return entities as memories mention them, with their names of now."""
+    query = select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases).where(
+        entities.c.bank_uid == bank_uid, among(entities.c.id, entity_ids)
+    )
+    return {
+        entity_id: Mention(entity_id, name, kind, unpack(aliases))
+        for entity_id, name, kind, aliases in connection.execute(query)
+    }
+
+
+def _filtered(bank_uid: str, wanted: MemoryFilter) -> Select[Any]:
+    query = select_memories().where(memories.c.bank_uid == bank_uid).order_by(memories.c.id)
+    if wanted.fact_types:
+        query = query.where(memories.c.fact_type.in_([kind.value for kind in wanted.fact_types]))
+    if wanted.states:
+        query = query.where(memories.c.state.in_([state.value for state in wanted.states]))
+    if wanted.document_id:
+        query = query.where(memories.c.document_id == wanted.document_id)
+    if wanted.entity_id:
+        mentions = and_(
+            memory_entities.c.bank_uid == memories.c.bank_uid,
+            memory_entities.c.memory_id == memories.c.id,
+            memory_entities.c.entity_id == wanted.entity_id,
+        )
+        query = query.join(memory_entities, mentions)
+    return query
+
+
+def _decoded(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> list[Memory]:
+    mentioned = {packed: unpack(packed) for packed in {row[ENTITIES] for row in rows}}
+    named = set(chain.from_iterable(mentioned.values()))
+    known = mentions_by_id(connection, bank_uid, named) if named else {}
+    mentions = {packed: tuple([known[one] for one in ids if one in known]) for packed, ids in mentioned.items()}
+    decoder = Decoder(mentions, _causes_there(connection, bank_uid, rows))
+    return [decoder.memory(row) for row in rows]
+
+
+def _causes_there(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> Callable[[str], bool]:
+    """Return the test whether a cause still exists; links to deleted memories are left where they are."""
+    causes = {cause for row in rows if row[CAUSES] for cause in caused_by(row[CAUSES])}
+    if not causes:
+        return causes.__contains__
+    query = select(memories.c.id).where(memories.c.bank_uid == bank_uid, among(memories.c.id, causes))
+    return set(connection.execute(query).scalars()).__contains__

@@ -1,0 +1,87 @@
+"""Memories deleted, with all that only they held."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, select, update
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.ledger import OutboxAction
+from recallmesh.ledger.dialect import among
+from recallmesh.ledger.entities import delete_orphans
+from recallmesh.ledger.outbox import Due, put_rows, supersede
+from recallmesh.ledger.rows import unpack
+from recallmesh.ledger.schema import chunks, is_retiring, memories, memory_entities, memory_tags
+
+
+@dataclass(frozen=True, slots=True)
+class Removing:
+    """Who is told of a removal, and when."""
+
+    arms: tuple[ArmName, ...]
+    due: Due
+
+
+def delete_where(connection: Connection, bank_uid: str, which: ColumnElement[bool], removing: Removing) -> int:
+    """Delete the bank's memories of which a condition is true; returns how many there were."""
+    query = (
+        select(
+            memories.c.id,
+            memories.c.version,
+            memories.c.tags,
+            memories.c.entities,
+            memories.c.document_id,
+            memories.c.chunk_id,
+        )
+        .where(memories.c.bank_uid == bank_uid, which)
+        .order_by(memories.c.id)
+        .with_for_update()
+    )
+    rows = connection.execute(query).all()
+    if rows:
+        ids = [row.id for row in rows]
+        connection.execute(delete(memories).where(memories.c.bank_uid == bank_uid, among(memories.c.id, ids)))
+        _delete_links(connection, bank_uid, rows)
+        _close_gaps(connection, bank_uid, rows)
+        supersede(connection, bank_uid, ids)
+        # One more than the memory had, so that whatever an index still holds or gets late is older.
+        versions = [(row.id, row.version + 1) for row in rows]
+        put_rows(connection, bank_uid, OutboxAction.REMOVE, versions, removing.arms, removing.due)
+    return len(rows)
+
+
+def retired_by(write_id: str) -> ColumnElement[bool]:
+    """Return the condition of memories that a write left to retire."""
+    return (memories.c.retiring_write == write_id) & is_retiring
+
+
+def delete_tags(connection: Connection, bank_uid: str, tagged: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Forget the tags of memories (id and tags)."""
+    pairs = [{"gone_tag": tag, "gone_id": memory_id} for memory_id, tags in tagged for tag in set(tags)]
+    if pairs:
+        pair = (memory_tags.c.tag == bindparam("gone_tag")) & (memory_tags.c.memory_id == bindparam("gone_id"))
+        connection.execute(delete(memory_tags).where(memory_tags.c.bank_uid == bank_uid, pair), pairs)
+
+
+def _delete_links(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> None:
+    delete_tags(connection, bank_uid, [(row.id, unpack(row.tags)) for row in rows])
+    pairs = [{"gone_entity": entity, "gone_id": row.id} for row in rows for entity in unpack(row.entities)]
+    if pairs:
+        table = memory_entities.c
+        pair = (table.entity_id == bindparam("gone_entity")) & (table.memory_id == bindparam("gone_id"))
+        connection.execute(delete(memory_entities).where(table.bank_uid == bank_uid, pair), pairs)
+    delete_orphans(connection, bank_uid, (pair["gone_entity"] for pair in pairs))
+
+
+def _close_gaps(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> None:
+    """Let no memory name a deleted one as the one before it, and no chunk outlive its retired memories."""
+    of_documents = (memories.c.bank_uid == bank_uid) & among(memories.c.document_id, {row.document_id for row in rows})
+    orphaned = among(memories.c.previous_id, (row.id for row in rows))
+    connection.execute(update(memories).where(of_documents, orphaned).values(previous_id=""))
+    chunk_ids = {row.chunk_id for row in rows if row.chunk_id}
+    held = select(memories.c.chunk_id).distinct().where(of_documents, among(memories.c.chunk_id, chunk_ids))
+    emptied = chunk_ids.difference(connection.execute(held).scalars())
+    if emptied:
+        retired = (chunks.c.bank_uid == bank_uid) & (chunks.c.retiring_write != "")
+        connection.execute(delete(chunks).where(retired, among(chunks.c.id, emptied)))

@@ -1,0 +1,208 @@
+"""Memories, documents, chunks and operations as rows, and back."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from json.scanner import make_scanner
+from types import MappingProxyType
+from typing import Any, cast
+
+from sqlalchemy import Row, Select, select
+
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention
+from recallmesh.core.time import Occurrence, Precision, Window
+from recallmesh.ledger.moment import Moments, from_us, to_us
+from recallmesh.ledger.schema import chunks, memories
+
+_FACT_TYPES = {kind.value: kind for kind in FactType}
+_STATES = {state.value: state for state in MemoryState}
+_PRECISIONS = {precision.value: precision for precision in Precision}
+
+_COLUMNS = tuple(
+    memories.c[name]
+    for name in (
+        "id", "text", "fact_type", "created", "occurred_start", "occurred_end", "occurred_precision", "mentioned",
+        "context", "tags", "metadata", "document_id", "chunk_id", "position", "previous_id", "entities", "causes",
+        "sources", "attachments", "proof_count", "tokens", "state", "version",
+    )
+)  # fmt: skip
+
+
+_parse: Callable[[str, int], tuple[Any, int]] = make_scanner(cast("Any", json.JSONDecoder()))
+"""``json.loads`` without its checks and two more calls: what comes was packed here, and recall unpacks thousands."""
+
+ENTITIES = 15
+CAUSES = 16
+"""Where ``select_memories`` has these columns."""
+
+
+def pack(values: Iterable[object] | Mapping[str, str]) -> str:
+    """Return values as JSON text; nothing as empty text, which costs nothing to read."""
+    held = dict(values) if isinstance(values, Mapping) else list(values)
+    return json.dumps(held, ensure_ascii=False, separators=(",", ":")) if held else ""
+
+
+def unpack(packed: str) -> tuple[str, ...]:
+    """Return the strings that were packed."""
+    return tuple(_parse(packed, 0)[0]) if packed else ()
+
+
+def unpack_map(packed: str) -> Mapping[str, str]:
+    """Return the map that was packed."""
+    return MappingProxyType(_parse(packed, 0)[0] if packed else {})
+
+
+def caused_by(packed: str) -> tuple[str, ...]:
+    """Return the ids of the memories that packed causal links point at."""
+    return tuple(cause for cause, _ in _parse(packed, 0)[0])
+
+
+def select_memories() -> Select[Any]:
+    """Return the columns ``Decoder`` reads, of all memories."""
+    return select(*_COLUMNS)
+
+
+class Decoder:
+    """Makes memories of rows; what many rows share (moments, tags, metadata) is decoded once.
+
+    ``mentions`` are what packed entity ids stand for; ``is_there`` tells which causes still exist, others are left out.
+    """
+
+    def __init__(self, mentions: Mapping[str, tuple[Mention, ...]], is_there: Callable[[str], bool]) -> None:
+        """Start with nothing decoded."""
+        self._mentions = mentions
+        self._is_there = is_there
+        self._moments = Moments()
+        self._lists: dict[str, tuple[str, ...]] = {"": ()}
+        self._maps: dict[str, Mapping[str, str]] = {"": MappingProxyType({})}
+
+    def memory(self, row: Sequence[Any]) -> Memory:
+        """Return a row's memory."""
+        (
+            id_, text, fact_type, created, start, end, precision, mentioned, context, tags, metadata, document_id,
+            chunk_id, position, previous_id, entities, causes, sources, attachments, proof_count, tokens, state,
+            version,
+        ) = row  # fmt: skip
+        moments = self._moments
+        # By position: a third faster than by keyword, and this is the hot path of recall.
+        return Memory(
+            id_,
+            text,
+            _FACT_TYPES[fact_type],
+            moments[created],
+            None if start is None else Occurrence(Window(moments[start], moments[end]), _PRECISIONS[precision]),
+            None if mentioned is None else moments[mentioned],
+            context,
+            self._list(tags) if tags else (),
+            self._map(metadata),
+            document_id,
+            chunk_id,
+            position,
+            previous_id,
+            self._mentions[entities],
+            self._caused(causes) if causes else (),
+            unpack(sources),
+            self._list(attachments) if attachments else (),
+            proof_count,
+            tokens,
+            _STATES[state],
+            version,
+        )
+
+    def _list(self, packed: str) -> tuple[str, ...]:
+        found = self._lists.get(packed)
+        if found is None:
+            found = self._lists[packed] = unpack(packed)
+        return found
+
+    def _map(self, packed: str) -> Mapping[str, str]:
+        found = self._maps.get(packed)
+        if found is None:
+            found = self._maps[packed] = unpack_map(packed)
+        return found
+
+    def _caused(self, packed: str) -> tuple[CausalLink, ...]:
+        return tuple(CausalLink(cause, weight) for cause, weight in _parse(packed, 0)[0] if self._is_there(cause))
+
+
+def memory_row(bank_uid: str, memory: Memory) -> dict[str, object]:
+    """Return a memory as a row."""
+    window = memory.occurred.window if memory.occurred else None
+    return {
+        "bank_uid": bank_uid,
+        "id": memory.id,
+        "text": memory.text,
+        "fact_type": memory.fact_type.value,
+        "created": to_us(memory.created),
+        "occurred_start": to_us(window.start) if window else None,
+        "occurred_end": to_us(window.end) if window else None,
+        "occurred_precision": memory.occurred.precision.value if memory.occurred else None,
+        "mentioned": to_us(memory.mentioned) if memory.mentioned else None,
+        "context": memory.context,
+        "tags": pack(memory.tags),
+        "metadata": pack(memory.metadata),
+        "document_id": memory.document_id,
+        "chunk_id": memory.chunk_id,
+        "position": memory.position,
+        "previous_id": memory.previous_id,
+        "entities": pack(mention.entity_id for mention in memory.mentions),
+        "causes": pack([link.cause_id, link.weight] for link in memory.causes),
+        "sources": pack(memory.sources),
+        "attachments": pack(memory.attachments),
+        "proof_count": memory.proof_count,
+        "tokens": memory.tokens,
+        "state": memory.state.value,
+        "version": memory.version,
+    }
+
+
+def chunk_row(bank_uid: str, chunk: Chunk) -> dict[str, object]:
+    """Return a chunk as a row."""
+    return {
+        "bank_uid": bank_uid,
+        "id": chunk.id,
+        "document_id": chunk.document_id,
+        "number": chunk.number,
+        "text": chunk.text,
+        "tokens": chunk.tokens,
+        "digest": chunk.digest,
+        "context": chunk.context,
+        "time": to_us(chunk.time) if chunk.time else None,
+    }
+
+
+def select_chunks() -> Select[Any]:
+    """Return the columns ``chunk_of`` reads, of all chunks."""
+    table = chunks.c
+    return select(
+        table.id,
+        table.document_id,
+        table.number,
+        table.text,
+        table.tokens,
+        table.digest,
+        table.context,
+        table.time,
+    )
+
+
+def chunk_of(row: Sequence[Any]) -> Chunk:
+    """Return a row's chunk."""
+    id_, document_id, number, text, tokens, digest, context, time = row
+    said = None if time is None else from_us(time)
+    return Chunk(id_, document_id, number, text, tokens, digest, context, said)
+
+
+def document_of(row: Row[Any], memory_count: int) -> Document:
+    """Return a row's document."""
+    return Document(
+        id=cast("str", row.id),
+        created=from_us(row.created),
+        updated=from_us(row.updated),
+        version=row.version,
+        tags=unpack(row.tags),
+        metadata=unpack_map(row.metadata),
+        chunk_count=row.chunk_count,
+        memory_count=memory_count,
+        tokens=row.tokens,
+    )

@@ -1,0 +1,42 @@
+"""A model ready to be run: its graph, its tokenizer, and the hash that identifies both."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recallmesh.core.errors import StoreUnavailable
+from recallmesh.onnx.files import ModelFiles
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from recallmesh.onnx.session import OnnxSession
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxModel:
+    """What the adapters run; both parts may be used from several threads at once."""
+
+    session: "OnnxSession"
+    tokenizer: "Tokenizer"
+    digest: str
+
+
+async def load_model(files: ModelFiles) -> OnnxModel:
+    """Load a model off the event loop.
+
+    Raises:
+        StoreUnavailable: a file is broken, or the runtime is not installed.
+
+    """
+    return await asyncio.to_thread(_load, files)
+
+
+def _load(files: ModelFiles) -> OnnxModel:
+    try:
+        # The runtime takes most of a second to import: here it does so off the event loop, and only where it is used.
+        from recallmesh.onnx.session import OnnxSession  # noqa: PLC0415
+        from recallmesh.onnx.tokenizer import load_tokenizer  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise StoreUnavailable(f"{error.name} is not installed: install recallmesh[onnx]") from error
+    return OnnxModel(OnnxSession(files.model), load_tokenizer(files.tokenizer), files.digest())

@@ -1,0 +1,1 @@
+"""Counting tokens as OpenAI's models do, offline."""

@@ -1,0 +1,276 @@
+"""A qdrant-edge shard: made, searched and changed. The one file that knows ``qdrant_edge``.
+
+Every call holds Python's global lock for as long as it takes (0.9.0), so a shard lives in the worker process.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, assert_never
+from uuid import UUID
+
+import qdrant_edge as q
+
+from recallmesh.core.errors import StoreUnavailable
+from recallmesh.core.vectors import VectorField, VectorQuery
+from recallmesh.vectors.condition import (
+    NEVER,
+    All,
+    AnyOf,
+    AtLeast,
+    AtMost,
+    Condition,
+    Count,
+    Not,
+    Some,
+    query_condition,
+)
+from recallmesh.vectors.payload import BANK, END, MEMORY, START, TAG_COUNT, TAGS, TYPE, HitRow, Point, point_id
+
+FLOAT_BYTES = 4
+DIGITS = 6
+"""Scores are rounded to what a 32-bit cosine can mean, so that equal vectors have equal scores in every segment."""
+SLACK = 10.0**-DIGITS
+EF_MIN, EF_MAX = 64, 1000
+"""How many neighbours HNSW follows: the number asked for, within these."""
+TIES_MAX = 8192
+"""How far a search is widened to order ties at its end by id; beyond, the store's own order decides."""
+RETURNED = [MEMORY, TYPE, START, END]
+FACES_MAX = 200_000
+"""Points whose returned fields are kept in memory, about 0.3 KB each."""
+
+Face = tuple[str, str, int | None, int | None]
+"""What a hit tells of a point: memory id, type, start and end."""
+
+PointName = int | UUID | str
+EdgeCondition = q.FieldCondition | q.Filter
+
+
+class Shard:
+    """A shard in a directory. Writes are durable when they return. Not for concurrent use."""
+
+    def __init__(self, path: Path, shard: q.EdgeShard) -> None:
+        """Take over an open shard."""
+        self._path = path
+        self._shard = shard
+        # Reading payloads takes as long as comparing vectors (3 of 7 ms for 900 hits): each is read once.
+        self._faces: dict[UUID, Face] = {}
+
+    def search(self, queries: Sequence[VectorQuery]) -> list[list[HitRow]]:
+        """Answer each query, best first, ties by memory id."""
+        conditions = [query_condition(query) for query in queries]
+        asked = [number for number, condition in enumerate(conditions) if condition != NEVER]
+        answers: list[list[HitRow]] = [[] for _ in queries]
+        wide = {number: queries[number].limit + 1 for number in asked}
+        while wide:
+            requests = [_request(queries[number], conditions[number], limit) for number, limit in wide.items()]
+            with _Translated():
+                found = self._shard.query_batch(q.QueryBatchRequest(requests))
+            again: dict[int, int] = {}
+            for (number, limit), points in zip(wide.items(), found, strict=True):
+                query = queries[number]
+                if len(points) == limit < TIES_MAX and _tied(points, query.limit):
+                    again[number] = limit * 4
+                else:
+                    answers[number] = self._rows(points, query)
+            wide = again
+        return answers
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Store points, in place of those of the same ids."""
+        edge_points = [
+            q.Point(point.id, {"text": list(point.text), "context": list(point.context)}, dict(point.payload))
+            for point in points
+        ]
+        self._update(q.UpdateOperation.upsert_points(edge_points))
+        self._forget(point.id for point in points)
+
+    def delete(self, point_ids: Sequence[str]) -> None:
+        """Take points out."""
+        self._update(q.UpdateOperation.delete_points(list(point_ids)))
+        self._forget(point_ids)
+
+    def drop(self, bank_uid: str) -> None:
+        """Take all points of a bank out."""
+        self._update(q.UpdateOperation.delete_points_by_filter(_filter(AnyOf(BANK, (bank_uid,)))))
+        self._faces.clear()
+
+    def copy_points(self, point_ids: Sequence[str], target: "Shard") -> None:
+        """Bring these points of another shard up to date: stored as they are here, taken out where they are not."""
+        with _Translated():
+            records = self._shard.retrieve(list(point_ids), with_payload=True, with_vector=True)
+        points = [q.Point(record.id, record.vector or {}, record.payload) for record in records]
+        missing = set(point_ids) - {str(record.id) for record in records}
+        if points:
+            target._update(q.UpdateOperation.upsert_points(points))  # noqa: SLF001 -- of the same class
+        if missing:
+            target.delete(sorted(missing))
+
+    def counts(self) -> tuple[int, int]:
+        """Return the number of points, and of those that no HNSW graph holds."""
+        with _Translated():
+            info = self._shard.info()
+        return info.points_count, info.points_count - info.indexed_vectors_count // len(VectorField)
+
+    def flush(self) -> None:
+        """Bring the segments up to the write-ahead log and cut that; costs a quarter of a second whatever changed."""
+        with _Translated():
+            self._shard.flush()
+
+    def build(self) -> None:
+        """Build HNSW graphs over what has none; half a second a thousand points, and nothing else runs."""
+        with _Translated():
+            self._shard.optimize()
+            self._shard.flush()
+
+    def close(self) -> None:
+        """Flush and let go of the files."""
+        with _Translated():
+            self._shard.close()
+
+    def _rows(self, points: Sequence[q.ScoredPoint], query: VectorQuery) -> list[HitRow]:
+        ids = [_uuid(point.id) for point in points]
+        unknown: list[PointName] = [name for name in ids if name not in self._faces]
+        if unknown:
+            if len(self._faces) + len(unknown) > FACES_MAX:
+                self._faces.clear()
+                unknown = list(ids)
+            with _Translated():
+                records = self._shard.retrieve(unknown, with_payload=RETURNED, with_vector=False)
+            self._faces |= {_uuid(record.id): _face(record.payload or {}) for record in records}
+        rows: list[HitRow] = []
+        for name, point in zip(ids, points, strict=True):
+            score = round(point.score, DIGITS)
+            if query.min_score is None or score >= query.min_score:
+                memory_id, fact_type, start, end = self._faces[name]
+                rows.append((memory_id, score, fact_type, start, end))
+        rows.sort(key=lambda row: (-row[1], row[0]))
+        return rows[: query.limit]
+
+    def _forget(self, point_ids: Iterable[str]) -> None:
+        for name in point_ids:
+            self._faces.pop(UUID(name), None)
+
+    def _update(self, operation: q.UpdateOperation) -> None:
+        with _Translated():
+            self._shard.update(operation)
+            # The log is mapped memory that the package leaves to the kernel to write: safe from a killed process, but
+            # not from a power cut. All its files: a full one is closed and the next begun in the same update.
+            log = self._path / "wal"
+            for path in (*log.iterdir(), log):
+                _sync(path)
+
+
+def create_shard(path: Path, dimensions: int, *, index_from: int) -> Shard:
+    """Make an empty shard.
+
+    A bank or a filter that leaves fewer than ``index_from`` points is always compared one by one, exactly.
+    """
+    threshold = max(1, index_from * dimensions * FLOAT_BYTES // 1024)
+    vector = q.EdgeVectorParams(size=dimensions, distance=q.Distance.Cosine)
+    config = q.EdgeConfig(
+        vectors={field.value: vector for field in VectorField},
+        # One graph for each bank (payload_m), none across banks (m): no search crosses them.
+        hnsw_config=q.HnswIndexConfig(
+            m=0, payload_m=16, ef_construct=100, full_scan_threshold=threshold, max_indexing_threads=1
+        ),
+        optimizers=q.EdgeOptimizersConfig(default_segment_number=1, indexing_threshold=threshold),
+        payload_memory=q.Memory.Cached,
+    )
+    with _Translated():
+        path.mkdir(parents=True)
+        shard = q.EdgeShard.create(str(path), config)
+        for key, parameters in (
+            (BANK, q.KeywordIndexParams(is_tenant=True)),
+            (TYPE, q.KeywordIndexParams(enable_hnsw=False)),
+            (TAGS, q.KeywordIndexParams(enable_hnsw=False)),
+            (TAG_COUNT, q.IntegerIndexParams(lookup=True, range=False, enable_hnsw=False)),
+            (START, q.IntegerIndexParams(lookup=False, range=True, enable_hnsw=False)),
+            (END, q.IntegerIndexParams(lookup=False, range=True, enable_hnsw=False)),
+        ):
+            shard.update(q.UpdateOperation.create_field_index(key, parameters))
+        shard.flush()
+    return Shard(path, shard)
+
+
+def load_shard(path: Path) -> Shard:
+    """Open a shard, with what its write-ahead log has beyond the last flush."""
+    with _Translated():
+        return Shard(path, q.EdgeShard.load(str(path)))
+
+
+class _Translated:
+    """Turns the package's errors into ours: it raises the bare class, told exactly, so that bugs pass through."""
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Translate."""
+        if kind is Exception or isinstance(error, OSError):
+            raise StoreUnavailable("the embedded vector index does not answer") from error
+
+
+def _request(query: VectorQuery, condition: Condition, limit: int) -> q.QueryRequest:
+    wanted = _filter(condition)
+    if query.exclude:
+        left_out = q.HasIdCondition({point_id(query.bank_uid, memory_id) for memory_id in query.exclude})
+        wanted = q.Filter(must=[wanted], must_not=[left_out])
+    return q.QueryRequest(
+        limit=limit,
+        query=q.Query.Nearest(list(query.vector), using=query.field.value),
+        filter=wanted,
+        params=q.SearchParams(hnsw_ef=min(max(limit, EF_MIN), EF_MAX)),
+        score_threshold=None if query.min_score is None else query.min_score - SLACK,
+        with_payload=False,
+        with_vector=False,
+    )
+
+
+def _tied(points: Sequence[q.ScoredPoint], limit: int) -> bool:
+    return round(points[-1].score, DIGITS) == round(points[limit - 1].score, DIGITS)
+
+
+def _uuid(name: PointName) -> UUID:
+    return name if isinstance(name, UUID) else UUID(str(name))
+
+
+def _face(payload: Mapping[str, Any]) -> Face:
+    return payload[MEMORY], payload[TYPE], payload.get(START), payload.get(END)
+
+
+def _filter(condition: Condition) -> q.Filter:
+    return q.Filter(must=[_edge_condition(condition)])
+
+
+def _edge_condition(condition: Condition) -> EdgeCondition:  # noqa: PLR0911 -- one line for each kind
+    match condition:
+        case AnyOf(key, (value,)):
+            return q.FieldCondition(key, match=q.MatchValue(value))
+        case AnyOf(key, values):
+            return q.FieldCondition(key, match=q.MatchAny(list(values)))
+        case Count(key, value):
+            return q.FieldCondition(key, match=q.MatchValue(value))
+        case AtLeast(key, value):
+            return q.FieldCondition(key, range=q.RangeFloat(gte=value))
+        case AtMost(key, value):
+            return q.FieldCondition(key, range=q.RangeFloat(lte=value))
+        case All(parts):
+            return q.Filter(must=[_edge_condition(part) for part in parts])
+        case Some(parts):
+            return q.Filter(should=[_edge_condition(part) for part in parts])
+        case Not(part):
+            return q.Filter(must_not=[_edge_condition(part)])
+        case _:
+            assert_never(condition)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,212 @@
+"""The embedded vector index: qdrant-edge in a worker process, so that no search or build stops the event loop."""
+
+import asyncio
+import itertools
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from recallmesh.core.arm import Indexed, IndexEntry, Removal
+from recallmesh.core.errors import EmbeddingMismatch, MeshError, StoreUnavailable, all_errors
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
+from recallmesh.vectors.frame import HEADER, Call, Reply, frame_of, message_in
+from recallmesh.vectors.payload import hit_of, point_of
+
+INDEX_FROM = 20_000
+"""Points without a graph from which graphs are built; as many are searched exactly in about 7 ms (384 dimensions)."""
+POINTS_PER_CALL = 64
+"""A write of this size takes the worker about 10 ms: no search waits longer for its turn."""
+CALLS_AT_ONCE = 2
+"""Calls the worker has at hand: the next one is there when it is done, and an abandoned one need never be sent."""
+LOCK_WAIT_S = 3.0
+STOP_S = 30.0
+PIPE_BYTES = 4 * 1024 * 1024
+
+ERRORS = {error.__name__: error for error in all_errors()}
+
+
+class EmbeddedVectorIndex:
+    """Fulfils ``VectorIndex`` in a worker process of this one; a worker that dies is replaced at the next call."""
+
+    def __init__(self, arguments: Sequence[str], *, dimensions: int) -> None:
+        """Start workers with these arguments."""
+        self._arguments = tuple(arguments)
+        self._dimensions = dimensions
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
+        self._starting = asyncio.Lock()
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:
+        """Answer in one call of the worker."""
+        if not queries:
+            return ()
+        for query in queries:
+            if len(query.vector) != self._dimensions:
+                raise EmbeddingMismatch(
+                    f"a query vector has {len(query.vector)} dimensions, the index {self._dimensions}"
+                )
+        rows = await self._call("search", queries)
+        return tuple(tuple(hit_of(row) for row in answer) for answer in rows)
+
+    async def upsert(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
+        """Store in parts; on an error the parts before it stay."""
+        points = tuple(point_of(bank_uid, entry, self._dimensions) for entry in entries)
+        for first in range(0, len(points), POINTS_PER_CALL):
+            await self._call("upsert", bank_uid, points[first : first + POINTS_PER_CALL])
+
+    async def delete(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
+        """Take memories out and remember the versions."""
+        if removals:
+            await self._call("delete", bank_uid, tuple((removal.memory_id, removal.version) for removal in removals))
+
+    async def drop(self, bank_uid: str) -> None:
+        """Take a bank out; its uid is never used again, so nothing of it is remembered."""
+        await self._call("drop", bank_uid)
+
+    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """List from the catalog."""
+        rows = await self._call("scan", bank_uid, page.after, page.size + 1)
+        shown = tuple(Indexed(memory_id, version) for memory_id, version in rows[: page.size])
+        return Page(shown, shown[-1].memory_id if len(rows) > page.size else "")
+
+    async def check(self) -> None:
+        """Return if the worker answers."""
+        await self._call("check")
+
+    async def start(self) -> None:
+        """Start a worker unless one runs."""
+        async with self._starting:
+            if self._closed:
+                raise StoreUnavailable("the vector index is closed")
+            if self._reading is not None and not self._reading.done():
+                return
+            await self._stop()
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "recallmesh.vectors.worker",
+                *self._arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=PIPE_BYTES,
+                start_new_session=True,  # a Ctrl-C is for the parent, which then closes the pipe
+            )
+            self._process = process
+            opened = None
+            try:
+                opened = await _read(process)
+            finally:
+                if opened is None or opened.error:
+                    await self._stop()
+            if opened is None:
+                raise StoreUnavailable("the vector index's worker did not start")
+            _raise_of(opened)
+            self._reading = asyncio.create_task(self._read_replies(process), name="vector index replies")
+
+    async def close(self) -> None:
+        """Let the worker finish what it has, and end."""
+        self._closed = True
+        async with self._starting:
+            await self._stop()
+
+    async def _call(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401 -- each caller knows its method
+        async with self._turns:
+            await self.start()
+            process = self._process
+            if process is None or process.stdin is None:
+                raise StoreUnavailable("the vector index's worker is not running")
+            number = next(self._numbers)
+            answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+            self._waiting[number] = answered
+            try:
+                process.stdin.write(frame_of(Call(number, method, arguments)))
+                await process.stdin.drain()
+                reply = await answered
+            except (BrokenPipeError, ConnectionResetError) as error:
+                raise StoreUnavailable("the vector index's worker stopped") from error
+            finally:
+                self._waiting.pop(number, None)
+        _raise_of(reply)
+        return reply.value
+
+    async def _read_replies(self, process: asyncio.subprocess.Process) -> None:
+        try:
+            while (reply := await _read(process)) is not None:
+                answered = self._waiting.get(reply.number)
+                if answered is not None and not answered.done():
+                    answered.set_result(reply)
+        finally:
+            for number, answered in self._waiting.items():
+                if not answered.done():
+                    answered.set_result(
+                        Reply(number, error=StoreUnavailable.__name__, message="the vector index's worker stopped")
+                    )
+
+    async def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+            with suppress(BrokenPipeError, ConnectionResetError):
+                await process.stdin.wait_closed()
+        try:
+            async with asyncio.timeout(STOP_S):
+                if self._reading is not None:
+                    await asyncio.wait([self._reading])
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+@asynccontextmanager
+async def open_embedded_vectors(
+    path: Path,
+    *,
+    fingerprint: str,
+    dimensions: int,
+    index_from: int = INDEX_FROM,
+    lock_wait_s: float = LOCK_WAIT_S,
+) -> AsyncIterator[VectorIndex]:
+    """Open the vectors of an embedding below ``path``, made where there are none.
+
+    Raises:
+        StoreUnavailable: another process has them open, or the directory cannot be used.
+        EmbeddingMismatch: they have another size under the same fingerprint; nothing is touched.
+
+    """
+    arguments = ("--", str(path), fingerprint, str(dimensions), str(index_from), str(lock_wait_s))
+    index = EmbeddedVectorIndex(arguments, dimensions=dimensions)
+    await index.start()
+    try:
+        yield index
+    finally:
+        await index.close()
+
+
+async def _read(process: asyncio.subprocess.Process) -> Reply | None:
+    if process.stdout is None:
+        return None
+    try:
+        size = HEADER.unpack(await process.stdout.readexactly(HEADER.size))[0]
+        reply: Reply = message_in(await process.stdout.readexactly(size))
+    except asyncio.IncompleteReadError:
+        return None
+    return reply
+
+
+def _raise_of(reply: Reply) -> None:
+    if reply.error:
+        raise _error_of(reply)
+
+
+def _error_of(reply: Reply) -> MeshError:
+    return ERRORS[reply.error](reply.message)

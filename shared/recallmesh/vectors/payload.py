@@ -1,0 +1,110 @@
+"""What is stored beside a memory's vectors, and how a moment becomes a number there."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypedDict
+from uuid import UUID, uuid5
+
+from recallmesh.core.arm import IndexEntry, Vector
+from recallmesh.core.errors import EmbeddingMismatch
+from recallmesh.core.memory import FactType
+from recallmesh.core.time import Window
+from recallmesh.core.vectors import VectorHit
+
+MEMORY = "memory"
+BANK = "bank"
+TYPE = "type"
+TAGS = "tags"
+TAG_COUNT = "tag_count"
+"""Number of distinct tags: with it a filter can say "these and no others" and "none"."""
+START = "start"
+END = "end"
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+POINTS = UUID("6f0b8e0c-6c1b-5d0e-9a43-1f2a7c9d5e10")
+"""The name space of point ids."""
+
+
+class Payload(TypedDict, total=False):
+    """A point's payload, by the names above; an undated memory has neither start nor end."""
+
+    memory: str
+    bank: str
+    type: str
+    tags: list[str]
+    tag_count: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A memory as the index stores it."""
+
+    id: str
+    memory_id: str
+    version: int
+    payload: Payload
+    text: Vector
+    context: Vector
+
+
+HitRow = tuple[str, float, str, int | None, int | None]
+"""A hit on its way between processes: memory id, score, type, start and end."""
+
+
+def micros(moment: datetime) -> int:
+    """Return the whole microseconds since 1970, negative before; nothing of a ``datetime`` is lost."""
+    return (moment - EPOCH) // MICROSECOND
+
+
+def moment_at(number: int) -> datetime:
+    """Undo ``micros``, in UTC."""
+    return EPOCH + number * MICROSECOND
+
+
+def point_id(bank_uid: str, memory_id: str) -> str:
+    """Name the point of a memory: the same memory id in two banks (an imported copy) is two points."""
+    return str(uuid5(POINTS, f"{bank_uid}\0{memory_id}"))
+
+
+def point_of(bank_uid: str, entry: IndexEntry, dimensions: int) -> Point:
+    """Make the point of an entry.
+
+    Raises:
+        EmbeddingMismatch: a vector is missing or of another size than the index.
+
+    """
+    text = _sized(entry.vector, dimensions)
+    tags = sorted(set(entry.tags))
+    payload: Payload = {
+        "memory": entry.memory_id,
+        "bank": bank_uid,
+        "type": entry.fact_type.value,
+        "tags": tags,
+        "tag_count": len(tags),
+    }
+    time = entry.time
+    if time is not None:
+        payload["start"] = micros(time.start)
+        payload["end"] = micros(time.end)
+    context = text if entry.context_vector is None else _sized(entry.context_vector, dimensions)
+    return Point(point_id(bank_uid, entry.memory_id), entry.memory_id, entry.version, payload, text, context)
+
+
+def hit_of(row: HitRow) -> VectorHit:
+    """Read a hit."""
+    memory_id, score, fact_type, start, end = row
+    if start is None or end is None:
+        return VectorHit(memory_id, score, FactType(fact_type))
+    first = moment_at(start)
+    return VectorHit(memory_id, score, FactType(fact_type), Window(first, first if end == start else moment_at(end)))
+
+
+def _sized(vector: Vector | None, dimensions: int) -> Vector:
+    if vector is None:
+        raise EmbeddingMismatch("an entry has no vector; the index needs one")
+    if len(vector) != dimensions:
+        raise EmbeddingMismatch(f"a vector has {len(vector)} dimensions, the index {dimensions}")
+    return vector

@@ -1,0 +1,178 @@
+"""One embedding's vectors on disk: the shard, the catalog of versions, and the note that says what they are."""
+
+import fcntl
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recallmesh.core.errors import EmbeddingMismatch, StoreUnavailable
+from recallmesh.core.vectors import VectorQuery
+from recallmesh.vectors.catalog import Catalog, open_catalog
+from recallmesh.vectors.edge import Shard
+from recallmesh.vectors.generation import Generations
+from recallmesh.vectors.payload import HitRow, Point, point_id
+
+FLUSH_POINTS = 10_000
+"""Written points after which the log is cut: it then takes about a second to read back after a kill."""
+FLUSH_IDLE_S = 10.0
+"""Seconds without a write after which the log is cut."""
+LOCK_POLL_S = 0.05
+
+
+class Shelf:
+    """What the worker does, one call after the other. Writes are durable when a method returns."""
+
+    def __init__(self, generations: Generations, catalog: Catalog, *, clock: Callable[[], float]) -> None:
+        """Use an open shard and catalog; ``clock`` gives seconds."""
+        self._generations = generations
+        self._catalog = catalog
+        self._clock = clock
+        self._unflushed = 0
+        self._written_at = clock()
+
+    def search(self, queries: tuple[VectorQuery, ...]) -> list[list[HitRow]]:
+        """Answer the queries in their order."""
+        return self._shard.search(queries)
+
+    def upsert(self, bank_uid: str, points: tuple[Point, ...]) -> None:
+        """Store the points that are not older than what is stored or was removed."""
+        newest: dict[str, Point] = {}
+        for point in points:
+            held = newest.get(point.memory_id)
+            if held is None or point.version >= held.version:
+                newest[point.memory_id] = point
+        known = self._catalog.versions(bank_uid, newest)
+        fresh = [point for point in newest.values() if _is_news(point.version, known.get(point.memory_id))]
+        if not fresh:
+            return
+        # The shard first: a catalog that lags makes a repeated call store again, one that is ahead would make it skip.
+        self._shard.upsert(fresh)
+        self._catalog.record(bank_uid, [(point.memory_id, point.version) for point in fresh], removed=False)
+        self._wrote([point.id for point in fresh])
+
+    def delete(self, bank_uid: str, removals: tuple[tuple[str, int], ...]) -> None:
+        """Take out the memories that are not newer than their removal, and remember the removals."""
+        latest: dict[str, int] = {}
+        for memory_id, version in removals:
+            latest[memory_id] = max(version, latest.get(memory_id, version))
+        known = self._catalog.versions(bank_uid, latest)
+        due = [
+            (memory_id, version)
+            for memory_id, version in latest.items()
+            if version >= known.get(memory_id, (version,))[0]
+        ]
+        if not due:
+            return
+        point_ids = [point_id(bank_uid, memory_id) for memory_id, _ in due]
+        self._shard.delete(point_ids)
+        self._catalog.record(bank_uid, due, removed=True)
+        self._wrote(point_ids)
+
+    def drop(self, bank_uid: str) -> None:
+        """Take a bank out."""
+        self._shard.drop(bank_uid)
+        self._catalog.drop(bank_uid)
+        self._generations.dropped(bank_uid)
+        self._wrote([])
+
+    def scan(self, bank_uid: str, after: str, size: int) -> list[tuple[str, int]]:
+        """List what is stored after a memory id."""
+        return self._catalog.scan(bank_uid, after, size)
+
+    def check(self) -> None:
+        """Return if both files answer."""
+        self._shard.counts()
+        self._catalog.check()
+
+    def rest(self) -> None:
+        """Do what is due between calls: cut the log, build graphs, take built ones into use."""
+        idle = self._clock() - self._written_at >= FLUSH_IDLE_S
+        if self._unflushed >= FLUSH_POINTS or (self._unflushed and idle):
+            self._shard.flush()
+            self._unflushed = 0
+        self._generations.advance()
+
+    @property
+    def _shard(self) -> Shard:
+        return self._generations.shard
+
+    def _wrote(self, point_ids: list[str]) -> None:
+        self._generations.changed(point_ids)
+        self._unflushed += max(1, len(point_ids))
+        self._written_at = self._clock()
+
+
+@contextmanager
+def open_shelf(
+    path: Path, *, fingerprint: str, dimensions: int, index_from: int, lock_wait_s: float
+) -> Iterator[Shelf]:
+    """Open the shelf of an embedding below ``path``, made where there is none.
+
+    Raises:
+        StoreUnavailable: another process has it open, or a file fails.
+        EmbeddingMismatch: it was made for another embedding; nothing is touched.
+
+    """
+    home = path / shelf_name(fingerprint)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"cannot make the vector index's directory: {error.strerror}") from error
+    with _locked(home, lock_wait_s):
+        _claim(home / "embedding.json", fingerprint, dimensions)
+        with (
+            open_catalog(home / "catalog.sqlite") as catalog,
+            Generations(home, dimensions=dimensions, index_from=index_from) as generations,
+        ):
+            yield Shelf(generations, catalog, clock=time.monotonic)
+
+
+def shelf_name(fingerprint: str) -> str:
+    """Name the directory of an embedding.
+
+    Its size is not in the name: another one under the same fingerprint is a fault to tell, not a second shelf.
+    """
+    return hashlib.sha256(fingerprint.encode()).hexdigest()[:24]
+
+
+def _claim(note: Path, fingerprint: str, dimensions: int) -> None:
+    wanted = {"fingerprint": fingerprint, "dimensions": dimensions}
+    if not note.exists():
+        partial = note.with_suffix(".new")
+        partial.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        partial.replace(note)
+    held = json.loads(note.read_text(encoding="utf-8"))
+    if held != wanted:
+        raise EmbeddingMismatch(
+            f"the vector index was made for {held['fingerprint']} with {held['dimensions']} dimensions,"
+            f" not for {fingerprint} with {dimensions}"
+        )
+
+
+@contextmanager
+def _locked(home: Path, wait_s: float) -> Iterator[None]:
+    # The kernel lets go of the lock when its process ends, however it ends; the wait lets a killed one's worker finish.
+    until = time.monotonic() + wait_s
+    with (home / "lock").open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= until:
+                    raise StoreUnavailable(
+                        "another process has the vector index open; only one can: give this one its address"
+                        " (the semantic service's), or a directory of its own"
+                    ) from error
+                time.sleep(LOCK_POLL_S)
+        yield
+
+
+def _is_news(version: int, known: tuple[int, bool] | None) -> bool:
+    if known is None:
+        return True
+    held, removed = known
+    return version > held if removed else version >= held

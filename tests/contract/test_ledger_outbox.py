@@ -1,0 +1,191 @@
+"""The ledger's contract: the outbox and the queue of operations lose nothing and keep the order."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from contract.ledger_bed import ARMS, LATER, MINUTE, NOW, Bed, backend, bed, chunk, new_bank, uid
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import BankRef
+from recallmesh.core.errors import BankNotFound, OperationNotFound
+from recallmesh.core.ledger import MemoryEdit, OutboxAction
+from recallmesh.core.memory import MemoryState
+from recallmesh.core.operation import OperationKind, OperationState
+from recallmesh.core.page import PageRequest
+
+__all__ = ["backend", "bed"]
+
+
+async def test_a_write_makes_a_row_for_each_memory_and_arm_that_is_its_own_for_a_while(bed: Bed):
+    commit = await bed.write("doc", chunk("a", "a1", "a2"))
+    own = await bed.ledger.own_outbox(commit.write_id)
+    assert {(row.memory_id, row.arm) for row in own} == {(m.id, arm) for m in commit.added for arm in ARMS}
+    assert {(row.action, row.version, row.attempts) for row in own} == {(OutboxAction.INDEX, 1, 0)}
+    assert await bed.lease(now=NOW + timedelta(seconds=1)) == ()
+    assert {row.memory_id for row in await bed.lease()} == {memory.id for memory in commit.added}
+    assert await bed.lease(ArmName.SEMANTIC) == ()
+    await bed.ledger.settle_outbox(tuple(row.seq for row in own))
+    assert await bed.ledger.own_outbox(commit.write_id) == ()
+
+
+async def test_leased_rows_are_hidden_until_the_lease_is_over(bed: Bed):
+    await bed.write("doc", chunk("a", "a1", "a2", "a3"))
+    first = await bed.lease(limit=2)
+    assert len(first) == 2
+    assert [row.seq for row in first] == sorted(row.seq for row in first)
+    assert len(await bed.lease()) == 1
+    assert await bed.lease() == ()
+    again = await bed.lease(now=LATER + MINUTE)
+    assert again[:2] == first
+
+
+async def test_two_workers_never_lease_the_same_row(bed: Bed):
+    await bed.write("doc", chunk("a", *(f"f{n}" for n in range(40))))
+    leased = await asyncio.gather(*(bed.lease(limit=10) for _ in range(6)))
+    seqs = [row.seq for rows in leased for row in rows]
+    assert len(seqs) == len(set(seqs)) == 40
+
+
+async def test_deferred_rows_come_again_and_count_attempts(bed: Bed):
+    await bed.write("doc", chunk("a", "a1"))
+    [row] = await bed.lease()
+    await bed.ledger.defer_outbox((row.seq,), until=LATER + MINUTE, error="down")
+    assert await bed.lease() == ()
+    [again] = await bed.lease(now=LATER + MINUTE)
+    assert (again.seq, again.attempts) == (row.seq, 1)
+
+
+async def test_rows_of_a_memory_are_leased_in_order_one_at_a_time(bed: Bed):
+    first = await bed.write("doc", chunk("a", "a1"))
+    await bed.deliver((ArmName.KEYWORD,))
+    memory_id = first.added[0].id
+    [index] = await bed.lease()
+    await bed.ledger.defer_outbox((index.seq,), until=LATER + MINUTE, error="down")
+    await bed.ledger.set_state(bed.uid, memory_id, MemoryState.INVALIDATED, ARMS, LATER)
+    # What is superseded waits no more: the removal is the first now.
+    assert [(row.action, row.version) for row in await bed.lease()] == [(OutboxAction.REMOVE, 2)]
+    await bed.ledger.set_state(bed.uid, memory_id, MemoryState.ACTIVE, ARMS, LATER)
+    assert await bed.deliver() == [("index", memory_id, 3)] * 2
+
+
+async def test_an_edit_is_indexed_again_under_its_new_version(bed: Bed):
+    [memory] = (await bed.write("doc", chunk("a", "a1"))).added
+    edited = await bed.ledger.edit_memory(bed.uid, memory.id, MemoryEdit(text="new", tokens=1), ARMS, NOW)
+    assert (edited.text, edited.tokens, edited.version) == ("new", 1, 2)
+    assert await bed.deliver() == [("index", memory.id, 2)] * 2
+    same = await bed.ledger.edit_memory(bed.uid, memory.id, MemoryEdit(text="new"), ARMS, NOW)
+    assert same == edited
+    assert await bed.deliver() == []
+
+
+async def test_a_deleted_memory_is_removed_from_the_arms_instead_of_indexed(bed: Bed):
+    [gone, stays] = (await bed.write("doc", chunk("a", "a1", "a2"))).added
+    assert await bed.ledger.delete_memories(bed.uid, (gone.id, uid()), ARMS, NOW) == 1
+    rows = await bed.deliver()
+    assert sorted(rows) == sorted([("remove", gone.id, 2), ("index", stays.id, 1)] * 2)
+
+
+async def test_a_deleted_bank_gives_way_to_its_removal_from_the_arms(bed: Bed):
+    other = Bed(bed.ledger, await new_bank(bed.ledger, "other"))
+    await bed.write("doc", chunk("a", "a1"))
+    [kept] = (await other.write("doc", chunk("a", "a1"))).added
+    await bed.ledger.delete_bank(bed.bank.ref, ARMS, LATER)
+    rows = await bed.lease()
+    assert [(row.action, row.bank_uid, row.memory_id) for row in rows] == [
+        (OutboxAction.INDEX, other.uid, kept.id),
+        (OutboxAction.DROP_BANK, bed.uid, ""),
+    ]
+
+
+async def test_the_outbox_tells_its_lag(bed: Bed):
+    await bed.write("doc", chunk("a", "a1", "a2"))
+    assert await bed.ledger.outbox_lag(LATER) == tuple((arm, 2, LATER - NOW) for arm in sorted(ARMS))
+    assert (await bed.stats()).pending == 4
+    await bed.deliver()
+    assert await bed.ledger.outbox_lag(LATER) == ()
+
+
+async def test_operations_are_leased_oldest_first_and_finished(bed: Bed):
+    ledger = bed.ledger
+    one = await ledger.submit(bed.uid, OperationKind.RETAIN, b"one\x00", 3, NOW)
+    two = await ledger.submit(bed.uid, OperationKind.CONSOLIDATE, b"two", 1, NOW)
+    assert (one.state, one.total, one.attempts) == (OperationState.PENDING, 3, 0)
+    job = await ledger.lease_job("w", lease=MINUTE, now=NOW)
+    assert job is not None
+    assert (job.operation.id, job.payload, job.bank) == (one.id, b"one\x00", bed.bank)
+    assert (job.operation.state, job.operation.attempts) == (OperationState.RUNNING, 1)
+    second = await ledger.lease_job("w", lease=MINUTE, now=NOW)
+    assert second is not None
+    assert second.operation.id == two.id
+    assert await ledger.lease_job("w", lease=MINUTE, now=NOW) is None
+    await ledger.finish_job(one.id, memory_ids=("m1", "m2"), error="", at=LATER)
+    await ledger.finish_job(two.id, memory_ids=(), error="no luck", at=LATER)
+    done, failed = (await ledger.list_operations(bed.uid, PageRequest())).rows
+    assert (done.state, done.done, done.memory_ids, done.updated) == (OperationState.SUCCEEDED, 3, ("m1", "m2"), LATER)
+    assert (failed.state, failed.error) == (OperationState.FAILED, "no luck")
+
+
+async def test_a_dead_workers_operation_is_taken_over(bed: Bed):
+    submitted = await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)
+    await bed.ledger.lease_job("dies", lease=MINUTE, now=NOW)
+    assert await bed.ledger.lease_job("other", lease=MINUTE, now=NOW + MINUTE / 2) is None
+    job = await bed.ledger.lease_job("other", lease=MINUTE, now=NOW + MINUTE)
+    assert job is not None
+    assert (job.operation.id, job.operation.attempts) == (submitted.id, 2)
+
+
+async def test_an_operation_that_is_to_be_tried_again_is_pending(bed: Bed):
+    submitted = await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)
+    await bed.ledger.lease_job("w", lease=MINUTE, now=NOW)
+    await bed.ledger.finish_job(submitted.id, memory_ids=(), error="busy", at=NOW, retry=True)
+    pending = await bed.ledger.get_operation(bed.uid, submitted.id)
+    assert (pending.state, pending.error) == (OperationState.PENDING, "busy")
+    job = await bed.ledger.lease_job("w", lease=MINUTE, now=NOW)
+    assert job is not None
+    assert (job.payload, job.operation.attempts) == (b"load", 2)
+
+
+async def test_ten_workers_lease_ten_operations_once_each(bed: Bed):
+    for _ in range(10):
+        await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)
+    jobs = await asyncio.gather(*(bed.ledger.lease_job(f"w{n}", lease=MINUTE, now=NOW) for n in range(12)))
+    assert len({job.operation.id for job in jobs if job}) == len([job for job in jobs if job]) == 10
+
+
+async def test_only_pending_operations_are_cancelled_and_only_stopped_ones_retried(bed: Bed):
+    ledger = bed.ledger
+    submitted = await ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)
+    assert (await ledger.retry_operation(bed.uid, submitted.id, LATER)).updated == NOW
+    assert (await ledger.cancel_operation(bed.uid, submitted.id, LATER)).state is OperationState.CANCELLED
+    assert await ledger.lease_job("w", lease=MINUTE, now=LATER) is None
+    assert (await ledger.retry_operation(bed.uid, submitted.id, LATER)).state is OperationState.PENDING
+    job = await ledger.lease_job("w", lease=MINUTE, now=LATER)
+    assert job is not None
+    assert job.payload == b"load"
+    assert (await ledger.cancel_operation(bed.uid, submitted.id, LATER)).state is OperationState.RUNNING
+
+
+async def test_operations_belong_to_their_bank_and_come_in_pages(bed: Bed):
+    other = await new_bank(bed.ledger, "other")
+    made = [await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW) for _ in range(3)]
+    with pytest.raises(OperationNotFound):
+        await bed.ledger.get_operation(other.uid, made[0].id)
+    with pytest.raises(OperationNotFound):
+        await bed.ledger.cancel_operation(other.uid, made[0].id, NOW)
+    first = await bed.ledger.list_operations(bed.uid, PageRequest(2))
+    rest = await bed.ledger.list_operations(bed.uid, PageRequest(2, first.next_after))
+    assert [*first.rows, *rest.rows] == made
+    assert rest.next_after == ""
+    with pytest.raises(BankNotFound):
+        await bed.ledger.submit(uid(), OperationKind.RETAIN, b"", 1, NOW)
+    await bed.ledger.delete_bank(BankRef("bank"), ARMS, NOW)
+    assert await bed.ledger.lease_job("w", lease=MINUTE, now=NOW) is None
+
+
+async def test_rows_of_a_very_large_write_are_settled_at_once(bed: Bed):
+    commit = await bed.write("doc", chunk("a", *(f"f{n}" for n in range(500))))
+    own = tuple(row.seq for row in await bed.ledger.own_outbox(commit.write_id))
+    beyond_any_limit_on_parameters = tuple(range(max(own) + 1, max(own) + 300_000))
+    await bed.ledger.settle_outbox(own + beyond_any_limit_on_parameters)
+    assert (await bed.stats()).pending == 0

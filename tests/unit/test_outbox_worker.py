@@ -1,0 +1,125 @@
+import asyncio
+from contextlib import suppress
+
+from unit.retain_fakes import open_bench
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.memory import MemoryState
+from recallmesh.core.retain import DeliveryState
+
+ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
+
+
+async def test_an_arm_that_was_down_gets_exactly_one_copy_when_it_is_back(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        graph = bench.arms[ArmName.GRAPH]
+        graph.down = True
+        answer = await bench.keep("Ida keeps bees.")
+        assert {d.arm for d in answer.deliveries if d.state is DeliveryState.PENDING} == {ArmName.GRAPH}
+
+        bench.clock.forward(2)
+        assert await bench.outbox.drain(ArmName.GRAPH)
+        assert graph.texts == []
+        graph.down = False
+        bench.clock.forward(60)
+        assert await bench.outbox.drain(ArmName.GRAPH)
+        assert not await bench.outbox.drain(ArmName.GRAPH)
+
+        assert graph.stored == [answer.items[0].memory_ids[0]]
+        assert graph.entries[graph.stored[0]].vector is not None
+        assert bench.arms[ArmName.KEYWORD].stored == graph.stored
+        assert await bench.ledger.outbox_lag(bench.clock()) == ()
+
+
+async def test_a_failure_waits_longer_every_time(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        bench.arms[ArmName.GRAPH].down = True
+        await bench.keep("Ida keeps bees.")
+        waits = []
+        for _ in range(4):
+            waited = 0
+            while not await bench.outbox.drain(ArmName.GRAPH):
+                bench.clock.forward(0.5)
+                waited += 0.5
+            waits.append(waited)
+
+        # The first wait is the fan-out's; the others are half of 2, 4 and 8 seconds, the jitter being 0.
+        assert waits == [1.0, 1.0, 2.0, 4.0]
+
+
+async def test_what_was_deleted_meanwhile_is_removed_not_indexed(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        graph = bench.arms[ArmName.GRAPH]
+        graph.down = True
+        answer = await bench.keep("Ida keeps bees.")
+        await bench.ledger.delete_memories(bench.bank.uid, answer.items[0].memory_ids, ARMS, bench.clock())
+        graph.down = False
+        bench.clock.forward(60)
+        while await bench.outbox.drain(ArmName.GRAPH):
+            pass
+
+        assert graph.entries == {}
+
+
+async def test_what_was_hidden_is_removed_and_comes_back_when_restored(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        memory_id = (await bench.keep("Ida keeps bees.")).items[0].memory_ids[0]
+        for state, texts in ((MemoryState.INVALIDATED, []), (MemoryState.ACTIVE, ["Ida keeps bees."])):
+            await bench.ledger.set_state(bench.bank.uid, memory_id, state, ARMS, bench.clock())
+            bench.clock.forward(60)
+            while await bench.outbox.drain(ArmName.KEYWORD):
+                pass
+            assert bench.arms[ArmName.KEYWORD].texts == texts
+
+
+async def test_one_that_the_arm_refuses_does_not_hold_up_the_others(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        graph = bench.arms[ArmName.GRAPH]
+        plain = graph.index
+
+        async def index(uid, entries):
+            if any(entry.text == "Poison." for entry in entries):
+                raise InvalidArgument(FieldViolation("entries", "unreadable"))
+            await plain(uid, entries)
+
+        graph.index = index
+        await bench.keep("Good.", "Poison.", "Better.", document_id="d")
+        bench.clock.forward(60)
+        await bench.outbox.drain(ArmName.GRAPH)
+
+        assert graph.texts == ["Better.", "Good."]
+
+
+async def test_a_deleted_bank_is_dropped_from_every_arm(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        await bench.keep("Ida keeps bees.")
+        await bench.ledger.delete_bank(bench.bank.ref, ARMS, bench.clock())
+        bench.clock.forward(60)
+        for name in ARMS:
+            while await bench.outbox.drain(name):
+                pass
+
+        assert [arm.dropped for arm in bench.arms.values()] == [["uid-1"]] * 3
+
+
+async def test_a_woken_worker_delivers_and_lives_through_failures(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        graph = bench.arms[ArmName.GRAPH]
+        graph.down = True
+        running = asyncio.create_task(bench.outbox.run())
+        await bench.keep("Ida keeps bees.")
+        bench.clock.forward(5)
+        bench.outbox.wake()
+        await asyncio.sleep(0.1)
+        graph.down = False
+        bench.clock.forward(60)
+        while not graph.entries:
+            bench.outbox.wake()
+            await asyncio.sleep(0.01)
+        assert not running.done()
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+        assert graph.texts == ["Ida keeps bees."]
