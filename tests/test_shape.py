@@ -51,6 +51,17 @@ def test_broad_except_stands_in_two_places_only() -> None:
     assert found == {"shared/recallmesh/telemetry/guard.py", "shared/recallmesh/rpc/interceptor.py"}
 
 
+def test_only_the_faces_import_the_composition_root() -> None:
+    # import-linter takes packages alone as roots; these are modules of the namespace.
+    faces = {"services/recallmesh/mesh.py", "services/recallmesh/serve.py", "services/recallmesh/parts.py"}
+    importing = {
+        str(path.relative_to(ROOT))
+        for path in MODULES
+        if re.search(r"^\s*(from|import) recallmesh\.(mesh|parts|serve|settings)\b", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert {path for path in importing - faces if not path.startswith("services/recallmesh/cli/")} == set()
+
+
 def test_the_command_line_imports_no_heavy_client() -> None:
     script = (
         "import sys, recallmesh.cli;"

@@ -3,6 +3,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import grpc.aio
 import pytest
 from loopback import open_loopback
 
@@ -16,6 +17,12 @@ from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQ
 from recallmesh.rpc.embedder import RemoteEmbedder, host_embedder
 from recallmesh.rpc.reranker import RemoteReranker, host_reranker
 from recallmesh.rpc.vectors import HITS, RemoteVectors, host_vectors
+from recallmesh.v1 import (
+    embedder_service_pb2,
+    embedder_service_pb2_grpc,
+    reranker_service_pb2,
+    reranker_service_pb2_grpc,
+)
 
 DAY = datetime(2026, 8, 19, tzinfo=UTC)
 
@@ -130,3 +137,17 @@ async def test_questions_for_more_hits_than_fit_a_message_are_sent_in_several():
         queries = tuple(VectorQuery("u1", (1.0,), limit=2000) for _ in range(25))
         assert len(await RemoteVectors(channel).search(queries)) == 25
     assert [sum(query.limit for query in queries) for queries in index.calls] == [HITS, HITS, 10_000]
+
+
+async def test_more_texts_than_one_call_may_bring_are_refused_before_the_model_sees_them():
+    model = LengthModel(None)
+    async with open_loopback(host_embedder(model), host_reranker(model)) as channel:
+        embedder = embedder_service_pb2_grpc.EmbedderServiceStub(channel)
+        reranker = reranker_service_pb2_grpc.RerankerServiceStub(channel)
+        for call in (
+            embedder.Embed(embedder_service_pb2.EmbedRequest(texts=["x"] * 513, kind=1)),
+            reranker.Rerank(reranker_service_pb2.RerankRequest(query="q", texts=["x"] * 2001)),
+        ):
+            with pytest.raises(grpc.aio.AioRpcError, match="texts: are more than"):
+                await call
+    assert model.calls == []

@@ -159,3 +159,12 @@ async def test_calls_go_round_the_servers_of_one_name():
             await RemoteArm("keyword", channel).search(QUERY)
     assert sum(len(told) for told in counts) == 60
     assert all(len(told) >= 10 for told in counts)
+
+
+async def test_a_check_with_a_bug_makes_the_process_not_ready_and_is_told_at_the_end():
+    arm = DoorArm()
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - it comes out when the server is left
+        async with open_loopback(host_arms({"keyword": arm})) as channel:
+            await becomes(channel, "", SERVING)
+            arm.error = ZeroDivisionError("a bug")
+            await becomes(channel, "", NOT_SERVING)

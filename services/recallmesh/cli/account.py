@@ -13,8 +13,8 @@ ROWS = 30
 """The most candidates shown; the JSON has all of them."""
 
 
-def print_account(console: Console, answer: RecallAnswer) -> None:
-    """Print the window and its rule, the arms, the timeline, and a row per candidate."""
+def print_account(console: Console, answer: RecallAnswer, *, most: int = ROWS) -> None:
+    """Print the window and its rule, the arms, the timeline, and a row for each of the best candidates."""
     trace = answer.trace
     if trace is None:
         return
@@ -22,7 +22,7 @@ def print_account(console: Console, answer: RecallAnswer) -> None:
     _print_window(console, trace)
     _print_arms(console, answer)
     _print_phases(console, trace)
-    _print_candidates(console, trace)
+    _print_candidates(console, trace, most)
 
 
 def _print_window(console: Console, trace: Trace) -> None:
@@ -31,9 +31,8 @@ def _print_window(console: Console, trace: Trace) -> None:
         return
     window = trace.window
     named = f" from {window.phrase!r}" if window.phrase else ""
-    console.print(
-        f"time    {window.window.start:%Y-%m-%d %H:%M} to {window.window.end:%Y-%m-%d %H:%M}{named} (rule: {window.rule})"
-    )
+    start, end = window.window.start, window.window.end
+    console.print(f"time    {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}{named} (rule: {window.rule})")
 
 
 def _print_arms(console: Console, answer: RecallAnswer) -> None:
@@ -64,11 +63,10 @@ def _print_phases(console: Console, trace: Trace) -> None:
     console.print(table)
 
 
-def _print_candidates(console: Console, trace: Trace) -> None:
+def _print_candidates(console: Console, trace: Trace, most: int) -> None:
     kept = trace.prefilter
-    console.print(
-        f"fused   {len(trace.candidates)} candidates, {kept.kept} kept for reranking (cap {kept.cap}), {kept.dropped} beyond it"
-    )
+    reranking = f"{kept.kept} kept for reranking (cap {kept.cap}), {kept.dropped} beyond it"
+    console.print(f"fused   {len(trace.candidates)} candidates, {reranking}")
     table = Table(box=None, pad_edge=False, header_style="bold")
     arms = tuple(arm for arm in ArmName if any(arm in row.ranks for row in trace.candidates))
     table.add_column("#", justify="right")
@@ -78,11 +76,11 @@ def _print_candidates(console: Console, trace: Trace) -> None:
         table.add_column(heading, justify="right")
     table.add_column("became")
     table.add_column("memory", overflow="ellipsis", no_wrap=True)
-    for row in sorted(trace.candidates, key=_order)[:ROWS]:
+    for row in sorted(trace.candidates, key=_order)[:most]:
         table.add_row(*_cells(row, arms), style="" if row.outcome is Outcome.PACKED else "dim")
     console.print(table)
-    if len(trace.candidates) > ROWS:
-        console.print(Text(f"        {len(trace.candidates) - ROWS} more candidates; --json has them all", style="dim"))
+    if len(trace.candidates) > most:
+        console.print(Text(f"        {len(trace.candidates) - most} more candidates; --json has them all", style="dim"))
 
 
 def _order(row: TraceCandidate) -> tuple[bool, int, int]:

@@ -6,14 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from recallmesh.core.admin import Admin
-from recallmesh.core.recall import Recaller
-from recallmesh.core.retain import Retainer
 from recallmesh.mesh import Faces, open_embedded, open_remote
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
-
-__all__ = ["Admin", "Faces", "Recaller", "Retainer", "open_place"]
 
 
 @asynccontextmanager
@@ -25,6 +20,10 @@ async def open_place(words: argparse.Namespace) -> AsyncIterator[Faces]:
         async with open_remote(address) as faces:
             yield faces
     else:
-        data = Path(words.data).expanduser() if words.data else None
-        async with open_embedded(load_settings(data=data)) as faces:
+        async with open_embedded(load_settings(data=folder(words.data))) as faces:
             yield faces
+
+
+def folder(name: str | None) -> Path | None:
+    """Return the folder that a word names; nothing for no word."""
+    return Path(name).expanduser() if name else None

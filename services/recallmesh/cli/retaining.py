@@ -33,9 +33,8 @@ async def run(words: argparse.Namespace) -> int:
     else:
         print(summary(words.bank, items, answers))
         for delivery in _pending(answers):
-            print(
-                f"  the {delivery.arm} arm does not have all of it yet; it follows from the outbox. {delivery.detail}".rstrip()
-            )
+            late = f"  the {delivery.arm} arm does not have all of it yet; it follows from the outbox."
+            print(f"{late} {delivery.detail}".rstrip())
     return 0
 
 

@@ -84,8 +84,8 @@ class Scores:
     """The scores of one memory at each stage.
 
     ``rrf`` is the sum of 1/(k + rank). ``reranker_raw`` is what the model said, ``relevance`` that in [0, 1], or the
-    synthetic score when nothing was reranked. The boosts are factors around 1 on the odds of relevance. ``final`` orders
-    the answer.
+    synthetic score when nothing was reranked. ``final`` orders the answer: the odds of ``relevance`` times
+    ``fusion_prior`` times the square of the boosts, which are factors around 1 (docs/adr/0010-final-score.md).
     """
 
     rrf: float
@@ -97,6 +97,8 @@ class Scores:
     proof_boost: float = 1.0
     strategy_boost: float = 1.0
     """The nudge for what a favoured arm found, in [1, 1.1)."""
+    fusion_prior: float = 1.0
+    """How likely a memory of this fused rank is an answer, compared with the first; in (0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)

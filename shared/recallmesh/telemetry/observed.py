@@ -14,16 +14,17 @@ class ObservedArm:
     """An arm whose every call is bounded, counted and traced."""
 
     def __init__(self, arm: Arm, *, name: ArmName, timeout_s: float | None, metrics: Metrics) -> None:
-        """Wrap an arm, here or there."""
+        """Wrap an arm, here or there; ``timeout_s`` bounds a search, the caller's deadline everything."""
         self._arm = arm
         self._name = name
         self._metrics = metrics
-        self._guard = Guard(name.value, timeout_s=timeout_s, metrics=metrics)
+        self._guard = Guard(name.value, timeout_s=None, metrics=metrics)
+        self._search_guard = Guard(name.value, timeout_s=timeout_s, metrics=metrics)
 
     async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
         """As the arm does."""
         with self._metrics.arm_search.labels(self._name.value).time():
-            hits = await self._guard.run("search", self._arm.search(query))
+            hits = await self._search_guard.run("search", self._arm.search(query))
         self._metrics.arm_hits.labels(self._name.value).observe(len(hits))
         return hits
 

@@ -1,0 +1,36 @@
+"""``recallmesh serve``: run the mesh, or parts of it."""
+
+import argparse
+import sys
+
+from recallmesh.cli.places import folder
+from recallmesh.mesh import ALL_PARTS, Part
+from recallmesh.serve import serve
+from recallmesh.settings import Settings, load_settings
+from recallmesh.telemetry.log import set_up_logging
+
+
+def hosted_parts(words: list[str], settings: Settings) -> frozenset[Part]:
+    """Return the parts to run here: those named; ``all`` are those without an address elsewhere."""
+    named = frozenset(Part(word) for word in words if word != "all")
+    if "all" in words:
+        named |= frozenset(part for part in ALL_PARTS if getattr(settings, part.value).address is None)
+    return named
+
+
+async def run(words: argparse.Namespace) -> int:
+    """Serve until told to stop."""
+    settings = load_settings(data=folder(words.data))
+    if words.listen:
+        settings = settings.model_copy(update={"server": settings.server.model_copy(update={"listen": words.listen})})
+    set_up_logging(level=settings.log_level)
+    hosted = hosted_parts(words.parts, settings)
+
+    def started(address: str) -> None:
+        names = "all" if hosted == ALL_PARTS else " ".join(sorted(hosted))
+        print(f"recallmesh serves {names} on {address}", flush=True)
+        if sys.stdout.isatty() and Part.RECALL in hosted:
+            print(f"  try: recallmesh bank list --server {address}      stop: Ctrl-C", flush=True)
+
+    await serve(settings, hosted, started)
+    return 0

@@ -1,0 +1,166 @@
+"""The graph arm: finds what is tied to the entities a query names and to the memories near it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal
+from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQuery
+from recallmesh.graph.activation import activate
+from recallmesh.graph.expansion import expand
+from recallmesh.graph.explorer import Explorer, Limits
+from recallmesh.graph.neighbourhood import Neighbourhood, Ranked
+from recallmesh.graph.neighbours import alike, batch_cosines
+from recallmesh.graph.score import link_threshold
+from recallmesh.graph.store import GraphStore, Node
+from recallmesh.graph.walks import walk
+
+LINK_EXPANSION = "link_expansion"
+_Lists = tuple[list[Ranked], list[Ranked]]
+STRATEGIES: Mapping[str, Callable[[Neighbourhood], _Lists]] = MappingProxyType(
+    {
+        LINK_EXPANSION: expand,
+        "bfs": lambda around: (activate(around), []),
+        "mpfp": lambda around: (walk(around), []),
+    }
+)
+"""What each strategy makes of a neighbourhood: a list, and a second one that follows it."""
+
+
+class GraphArm:
+    """Fulfils Arm over a graph store and, for seeds and semantic links, a vector index.
+
+    Under ``link_expansion`` the score of a memory that was reached is its graph score in [0, 3]; that of a seed is 3
+    plus its lifted cosine, so that seeds come first. Without a vector all scores are graph scores.
+    ``cosine_mean`` and ``cosine_high`` describe the embedder's unrelated texts, as in EmbedderInfo.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        vectors: VectorIndex | None,
+        *,
+        cosine_mean: float,
+        cosine_high: float,
+        strategy: str = LINK_EXPANSION,
+        neighbours: int = 10,
+        recent: int = 50,
+        hub_share: float = 0.1,
+        origins: int = 10,
+        reached_share: float = 0.2,
+    ) -> None:
+        """Search this store; the stores stay the caller's to close."""
+        self._store = store
+        self._vectors = vectors
+        self._threshold = link_threshold(cosine_high)
+        self._strategy = _strategy(strategy)
+        self._neighbours = neighbours
+        self._reached_share = reached_share
+        self._explorer = Explorer(
+            store, vectors, limits=Limits(recent, hub_share, origins), spread=max(0.0, cosine_high - cosine_mean)
+        )
+
+    async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
+        """Return the memories around what the query names and means, best first.
+
+        Raises:
+            InvalidArgument: the query names no strategy of this arm.
+            StoreUnavailable: the graph store does not answer, or the vectors do not and the query names nothing.
+
+        """
+        rank = _strategy(query.strategy) if query.strategy else self._strategy
+        around = await self._explorer.explore(query)
+        return await asyncio.to_thread(lambda: self._cut(query, *rank(around)))
+
+    async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
+        """Store the entries and link them to what they are like.
+
+        When the vector index does not answer, they are stored without semantic links and the call fails all the same:
+        they can be found meanwhile, and the same call made again adds the links.
+
+        Raises:
+            StoreUnavailable: nothing or part was stored; the call may be made again.
+
+        """
+        try:
+            stored, failure = await self._stored_neighbours(bank_uid, entries), None
+        except StoreUnavailable as error:
+            stored, failure = {}, error
+        nodes = await asyncio.to_thread(self._nodes, entries, stored)
+        await self._store.put(bank_uid, nodes)
+        if failure is not None:
+            raise failure
+
+    async def remove(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
+        """Take memories and their links out."""
+        await self._store.delete(bank_uid, removals)
+
+    async def drop(self, bank_uid: str) -> None:
+        """Take a whole bank out."""
+        await self._store.drop(bank_uid)
+
+    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """List what is indexed of a bank."""
+        return await self._store.scan(bank_uid, page)
+
+    async def check(self) -> None:
+        """Return if the graph store can work; without the vectors the arm still answers by name."""
+        await self._store.check()
+
+    def _cut(self, query: ArmQuery, first: list[Ranked], second: list[Ranked]) -> tuple[Hit, ...]:
+        """Cut both lists by fact type: the second gets the places it is due, and those the first leaves."""
+        kept: list[Ranked] = []
+        for fact_type in query.fact_types:
+            seeds = [r for r in first if r.fact_type is fact_type]
+            reached = [r for r in second if r.fact_type is fact_type]
+            due = min(len(reached), int(query.limit * self._reached_share))
+            seeds = seeds[: query.limit - due]
+            kept.extend(seeds + reached[: query.limit - len(seeds)])
+        if query.min_score is not None:
+            kept = [r for r in kept if r.score >= query.min_score]
+        kept.sort(key=lambda r: (-r.score, r.memory_id))
+        return tuple(Hit(r.memory_id, r.score, r.because) for r in kept)
+
+    async def _stored_neighbours(
+        self, bank_uid: str, entries: tuple[IndexEntry, ...]
+    ) -> dict[str, tuple[VectorHit, ...]]:
+        if self._vectors is None or not self._neighbours:
+            return {}
+        asked = [(entry.memory_id, entry.vector) for entry in entries if entry.vector is not None]
+        questions = tuple(
+            VectorQuery(
+                bank_uid,
+                vector,
+                VectorField.TEXT,
+                limit=self._neighbours,
+                min_score=self._threshold,
+                exclude=(memory_id,),
+            )
+            for memory_id, vector in asked
+        )
+        answers = await self._vectors.search(questions) if questions else ()
+        return {memory_id: hits for (memory_id, _), hits in zip(asked, answers, strict=True)}
+
+    def _nodes(self, entries: tuple[IndexEntry, ...], stored: Mapping[str, tuple[VectorHit, ...]]) -> tuple[Node, ...]:
+        batch = batch_cosines(entries, self._threshold) if self._neighbours else {}
+        return tuple(
+            Node(
+                entry,
+                alike(
+                    entry.memory_id,
+                    batch.get(entry.memory_id, {}),
+                    stored.get(entry.memory_id, ()),
+                    threshold=self._threshold,
+                    most=self._neighbours,
+                ),
+            )
+            for entry in entries
+        )
+
+
+def _strategy(name: str) -> Callable[[Neighbourhood], _Lists]:
+    if name not in STRATEGIES:
+        raise InvalidArgument(FieldViolation("strategy", f"must be one of {', '.join(sorted(STRATEGIES))}"))
+    return STRATEGIES[name]

@@ -1,0 +1,132 @@
+"""The graph store in this process: SQLite in a file, on threads of its own."""
+
+import asyncio
+import queue
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from recallmesh.core.arm import Indexed, Removal
+from recallmesh.core.errors import StoreUnavailable
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.graph import reads, schema, writes
+from recallmesh.graph.store import Edge, Names, Node, Scope, Sighting, Subject
+
+READERS = 4
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+
+class _Connections:
+    """Connections to one file with a thread for each; a call waits for a free one."""
+
+    def __init__(self, path: Path, size: int, label: str) -> None:
+        self._all = [schema.connect(path) for _ in range(size)]
+        self._free: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
+        for connection in self._all:
+            self._free.put(connection)
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix=label)
+
+    async def run(
+        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        def call() -> _T:
+            connection = self._free.get()
+            try:
+                return work(connection, *args, **kwargs)
+            finally:
+                self._free.put(connection)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        except sqlite3.Error as error:
+            raise StoreUnavailable("the graph store does not answer") from error
+
+    def close(self) -> None:
+        self._threads.shutdown()
+        for connection in self._all:
+            connection.close()
+
+
+class EmbeddedGraphStore:
+    """Fulfils GraphStore with one SQLite file: what a write returned for is on disk, and reads do not wait for writes.
+
+    Several processes of one machine may open the same file.
+    """
+
+    def __init__(self, writer: _Connections, readers: _Connections) -> None:
+        """Take over connections that an ``open_embedded_graph_store`` closes."""
+        self._writer = writer
+        self._readers = readers
+
+    async def put(self, bank_uid: str, nodes: tuple[Node, ...]) -> None:
+        """Store nodes in one transaction."""
+        if nodes:
+            await self._writer.run(writes.put, bank_uid, nodes)
+
+    async def delete(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
+        """Take memories out in one transaction."""
+        if removals:
+            await self._writer.run(writes.delete, bank_uid, removals)
+
+    async def drop(self, bank_uid: str) -> None:
+        """Take a whole bank out in one transaction."""
+        await self._writer.run(writes.drop, bank_uid)
+
+    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """List the memories of a bank."""
+        return await self._readers.run(reads.scan, bank_uid, page)
+
+    async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
+        """Find entities by name."""
+        return await self._readers.run(reads.names, bank_uid, keys, prefixes)
+
+    async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
+        """Find the most recent memories of entities."""
+        return await self._readers.run(reads.mentioning, scope, entity_ids, limit)
+
+    async def subjects(
+        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
+    ) -> tuple[Subject, ...]:
+        """Tell what entities memories mention."""
+        return await self._readers.run(reads.subjects, bank_uid, memory_ids, among)
+
+    async def edges(self, scope: Scope, memory_ids: tuple[str, ...], limit: int) -> tuple[Edge, ...]:
+        """Follow links."""
+        return await self._readers.run(reads.edges, scope, memory_ids, limit)
+
+    async def check(self) -> None:
+        """Read the file once."""
+        await self._readers.run(reads.scan, "", PageRequest(size=1))
+
+
+@asynccontextmanager
+async def open_embedded_graph_store(path: Path) -> AsyncIterator[EmbeddedGraphStore]:
+    """Open the graph store in a file, which is made if it is not there.
+
+    Raises:
+        StoreUnavailable: the file cannot be opened or is no graph store.
+
+    """
+    try:
+        writer, readers = await asyncio.to_thread(_open, path)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreUnavailable("the graph store cannot be opened") from error
+    try:
+        yield EmbeddedGraphStore(writer, readers)
+    finally:
+        await asyncio.to_thread(readers.close)
+        await asyncio.to_thread(writer.close)
+
+
+def _open(path: Path) -> tuple[_Connections, _Connections]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    first = schema.connect(path)
+    try:
+        schema.create(first)
+    finally:
+        first.close()
+    return _Connections(path, 1, "graph-write"), _Connections(path, READERS, "graph-read")

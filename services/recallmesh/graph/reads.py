@@ -1,0 +1,151 @@
+"""How the embedded graph store is read: every statement starts from an index and stops at its limit."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+from recallmesh.core.arm import Indexed
+from recallmesh.core.memory import FactType
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject
+from recallmesh.graph.tags import condition
+
+NAMES_PER_PREFIX = 1000
+_LAST = "\U0010ffff"
+
+_NAME = """
+SELECT e.id, e.name, n.key, e.kind, e.memories FROM name n JOIN entity e ON e.row = n.entity
+WHERE n.bank = ? AND n.key {test} AND e.memories > 0 ORDER BY n.key, e.id LIMIT ?"""
+
+# CROSS JOIN fixes the order: the entity's rows from the newest, each memory looked up, until there are enough.
+_SIGHTING = """
+SELECT m.id, m.type, ? FROM mention c CROSS JOIN memory m ON m.row = c.memory
+WHERE c.entity = ? AND c.type = ? AND m.live AND {passes} ORDER BY c.recency DESC, c.memory DESC LIMIT ?"""
+
+_SUBJECT = """
+SELECT m.id, e.id, e.name, e.memories FROM json_each(?) j CROSS JOIN memory m ON m.bank = ? AND m.id = j.value
+CROSS JOIN mention c INDEXED BY mention_memory ON c.memory = m.row {among} CROSS JOIN entity e ON e.row = c.entity
+WHERE m.live"""
+
+_LINK = """
+SELECT m.id, m.type, l.weight, l.claimed FROM link l CROSS JOIN memory m ON m.row = l.target
+WHERE l.source = ? AND l.kind = ? AND m.live AND {passes} ORDER BY l.weight DESC, l.target LIMIT ?"""
+
+_PLACE = """
+SELECT m.id, m.type FROM memory m WHERE m.bank = ? AND m.document = ? AND m.position {side} ? AND m.live
+AND m.document <> '' AND {passes} ORDER BY m.position {order} LIMIT 1"""
+
+
+def names(connection: sqlite3.Connection, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
+    """Find entities by name; see GraphStore.names."""
+    found = connection.execute("SELECT row, memories FROM bank WHERE uid = ?", (bank_uid,)).fetchone()
+    if found is None:
+        return Names((), 0)
+    bank, memories = found
+    exact = _NAME.format(test="IN (SELECT value FROM json_each(?))")
+    rows = set(connection.execute(exact, (bank, json.dumps(sorted(set(keys))), -1)))
+    for prefix in prefixes:
+        rows.update(
+            connection.execute(_NAME.format(test="BETWEEN ? AND ?"), (bank, prefix, prefix + _LAST, NAMES_PER_PREFIX))
+        )
+    return Names(tuple(NamedEntity(*row) for row in sorted(rows, key=lambda row: (row[2], row[0]))), memories)
+
+
+def mentioning(
+    connection: sqlite3.Connection, scope: Scope, entity_ids: tuple[str, ...], limit: int
+) -> tuple[Sighting, ...]:
+    """Find the most recent memories of entities; see GraphStore.mentioning."""
+    passes, values = condition(scope.tags)
+    statement = _SIGHTING.format(passes=passes)
+    found: list[Sighting] = []
+    for row, entity_id in _entities(connection, scope.bank_uid, entity_ids):
+        for fact_type in scope.fact_types:
+            rows = connection.execute(statement, (entity_id, row, str(fact_type), *values, limit))
+            found.extend(Sighting(memory_id, FactType(kind), entity) for memory_id, kind, entity in rows)
+    return tuple(found)
+
+
+def subjects(
+    connection: sqlite3.Connection, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None
+) -> tuple[Subject, ...]:
+    """Tell what entities memories mention; see GraphStore.subjects."""
+    bank = _bank(connection, bank_uid)
+    if bank is None:
+        return ()
+    values: tuple[str | int, ...] = (json.dumps(memory_ids), bank)
+    test = ""
+    if among is not None:
+        rows = [row for row, _ in _entities(connection, bank_uid, among)]
+        test = "AND c.entity IN (SELECT value FROM json_each(?))"
+        values = (*values, json.dumps(rows))
+    return tuple(Subject(*row) for row in connection.execute(_SUBJECT.format(among=test), values))
+
+
+def edges(connection: sqlite3.Connection, scope: Scope, memory_ids: tuple[str, ...], limit: int) -> tuple[Edge, ...]:
+    """Follow links; see GraphStore.edges."""
+    bank = _bank(connection, scope.bank_uid)
+    if bank is None:
+        return ()
+    found: list[Edge] = []
+    for memory_id in memory_ids:
+        place = connection.execute(
+            "SELECT row, document, position FROM memory WHERE bank = ? AND id = ? AND live", (bank, memory_id)
+        ).fetchone()
+        if place is not None:
+            row, document, position = place
+            found.extend(_links(connection, scope, (memory_id, row), limit))
+            if document:
+                found.extend(_beside(connection, scope, memory_id, (bank, document, position)))
+    return tuple(found)
+
+
+def scan(connection: sqlite3.Connection, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+    """List what is stored of a bank."""
+    rows = connection.execute(
+        "SELECT m.id, m.version FROM memory m JOIN bank b ON b.row = m.bank "
+        "WHERE b.uid = ? AND m.live AND m.id > ? ORDER BY m.id LIMIT ?",
+        (bank_uid, page.after, page.size + 1),
+    ).fetchall()
+    shown = tuple(Indexed(memory_id, version) for memory_id, version in rows[: page.size])
+    return Page(shown, shown[-1].memory_id if len(rows) > page.size else "")
+
+
+def _bank(connection: sqlite3.Connection, uid: str) -> int | None:
+    found = connection.execute("SELECT row FROM bank WHERE uid = ?", (uid,)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _entities(connection: sqlite3.Connection, bank_uid: str, ids: tuple[str, ...]) -> list[tuple[int, str]]:
+    return connection.execute(
+        "SELECT e.row, e.id FROM bank b CROSS JOIN json_each(?) j CROSS JOIN entity e ON e.bank = b.row "
+        "AND e.id = j.value WHERE b.uid = ?",
+        (json.dumps(ids), bank_uid),
+    ).fetchall()
+
+
+def _types(scope: Scope, passes: str) -> str:
+    # Fact types are members of an enum, never text from outside.
+    return f"m.type IN ({', '.join(repr(str(t)) for t in scope.fact_types)}) AND {passes}"
+
+
+def _links(connection: sqlite3.Connection, scope: Scope, origin: tuple[str, int], limit: int) -> Iterator[Edge]:
+    passes, values = condition(scope.tags)
+    statement = _LINK.format(passes=_types(scope, passes))
+    memory_id, row = origin
+    for kind in (LinkKind.SEMANTIC, LinkKind.CAUSAL):
+        strongest: dict[str, Edge] = {}
+        # Twice as many rows: two memories that named each other have two links.
+        for target, fact_type, weight, claimed in connection.execute(statement, (row, str(kind), *values, 2 * limit)):
+            cause = kind is LinkKind.CAUSAL and not claimed
+            strongest.setdefault(target, Edge(memory_id, target, FactType(fact_type), kind, weight, cause))
+        yield from list(strongest.values())[:limit]
+
+
+def _beside(
+    connection: sqlite3.Connection, scope: Scope, memory_id: str, place: tuple[int, str, int]
+) -> Iterator[Edge]:
+    passes, values = condition(scope.tags)
+    for side, order in (("<", "DESC"), (">", "ASC")):
+        statement = _PLACE.format(side=side, order=order, passes=_types(scope, passes))
+        for target, fact_type in connection.execute(statement, (*place, *values)):
+            yield Edge(memory_id, target, FactType(fact_type), LinkKind.TEMPORAL, 1.0)

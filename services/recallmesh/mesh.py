@@ -1,0 +1,283 @@
+"""The composition root: the only place that knows where things run. It builds the parts, then lets go."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Protocol, TypeVar, cast
+
+import structlog
+
+from recallmesh import parts
+from recallmesh.core.admin import Admin
+from recallmesh.core.arm import Arm, ArmName
+from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
+from recallmesh.core.errors import ArmTimeout, StoreUnavailable
+from recallmesh.core.ledger import Ledger
+from recallmesh.core.recall import Recaller
+from recallmesh.core.retain import Retainer
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.core.vectors import VectorIndex
+from recallmesh.rpc.admin import RemoteAdmin
+from recallmesh.rpc.arm import RemoteArm
+from recallmesh.rpc.channel import Channel, open_channel
+from recallmesh.rpc.embedder import RemoteEmbedder
+from recallmesh.rpc.recaller import RemoteRecaller
+from recallmesh.rpc.reranker import RemoteReranker
+from recallmesh.rpc.retainer import RemoteRetainer
+from recallmesh.rpc.vectors import RemoteVectors
+from recallmesh.settings import Settings
+from recallmesh.telemetry.metrics import Metrics
+from recallmesh.telemetry.observed import (
+    ObservedArm,
+    ObservedEmbedder,
+    ObservedRecaller,
+    ObservedReranker,
+    ObservedRetainer,
+    ObservedVectors,
+)
+
+T = TypeVar("T")
+
+WAIT_S = 0.5
+"""Seconds before asking again for a part that is not up yet."""
+
+_log = structlog.get_logger("recallmesh.mesh")
+
+
+class Part(StrEnum):
+    """The services of the mesh; any set of them can run in one process."""
+
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    GRAPH = "graph"
+    TEMPORAL = "temporal"
+    RECALL = "recall"
+    RERANKER = "reranker"
+    EMBEDDER = "embedder"
+    RETAIN = "retain"
+    BANK = "bank"
+
+
+ALL_PARTS = frozenset(Part)
+
+
+@dataclass(frozen=True, slots=True)
+class Faces:
+    """What callers of a mesh talk to."""
+
+    recaller: Recaller
+    retainer: Retainer
+    admin: Admin
+
+
+class Placed(Protocol):
+    """The settings of a part: where it runs, if not here, and how long a call may take."""
+
+    @property
+    def address(self) -> str | None:
+        """Where the part runs; absent: in this process."""
+        ...
+
+    @property
+    def timeout_s(self) -> float:
+        """The most seconds a call may take."""
+        ...
+
+
+@dataclass(slots=True)
+class Assembly:
+    """One process's parts: each is built once, here, or as a client of the place that its settings name.
+
+    A part in ``hosted`` is built here whatever its address says: the same settings serve every process of a mesh.
+    """
+
+    settings: Settings
+    hosted: frozenset[Part]
+    stack: AsyncExitStack
+    metrics: Metrics = field(default_factory=Metrics)
+    _built: dict[str, object] = field(default_factory=dict)
+
+    async def arm(self, name: ArmName) -> Arm:
+        """Return an arm, here or there."""
+        return await self._once(f"arm {name}", partial(self._open_arm, name))
+
+    async def arms(self) -> dict[ArmName, Arm]:
+        """Return the four arms."""
+        return {name: await self.arm(name) for name in ArmName}
+
+    async def embedder(self) -> Embedder:
+        """Return the embedder, here or there."""
+        return await self._once("embedder", self._open_embedder)
+
+    async def reranker(self) -> Reranker | None:
+        """Return the reranker, here or there; nothing when it is switched off."""
+        return await self._once("reranker", self._open_reranker)
+
+    async def vectors(self) -> VectorIndex:
+        """Return the vectors: they are where the semantic arm is."""
+        return await self._once("vectors", self._open_vectors)
+
+    async def ledger(self) -> Ledger:
+        """Return the ledger."""
+        return await self._once("ledger", lambda: self._enter(parts.open_ledger_here(self.settings)))
+
+    async def recaller(self) -> Recaller:
+        """Return the recall orchestrator, here or there."""
+        return await self._once("recaller", self._open_recaller)
+
+    async def retainer(self) -> Retainer:
+        """Return the retain service, here or there."""
+        return await self._once("retainer", self._open_retainer)
+
+    async def admin(self) -> Admin:
+        """Return administration, here or there."""
+        return await self._once("admin", self._open_admin)
+
+    def address(self, part: Part) -> str | None:
+        """Return where a part runs; nothing when it is this process."""
+        return None if part in self.hosted else self._placed(part).address
+
+    def _placed(self, part: Part) -> Placed:
+        return cast("Placed", getattr(self.settings, part.value))
+
+    async def _once(self, name: str, build: Callable[[], Awaitable[T]]) -> T:
+        if name not in self._built:
+            self._built[name] = await build()
+        return cast("T", self._built[name])
+
+    async def _enter(self, context: AbstractAsyncContextManager[T]) -> T:
+        return await self.stack.enter_async_context(context)
+
+    async def _channel(self, address: str) -> Channel:
+        return await self._once(f"channel {address}", lambda: self._enter(open_channel(address)))
+
+    async def _tokens(self) -> TokenCounter:
+        async def build() -> TokenCounter:
+            return parts.token_counter()
+
+        return await self._once("tokens", build)
+
+    async def _open_arm(self, name: ArmName) -> Arm:
+        part = Part(name.value)
+        address = self.address(part)
+        arm = RemoteArm(name, await self._channel(address)) if address else await self._arm_here(name)
+        return ObservedArm(arm, name=name, timeout_s=self._placed(part).timeout_s, metrics=self.metrics)
+
+    async def _arm_here(self, name: ArmName) -> Arm:
+        match name:
+            case ArmName.SEMANTIC:
+                return parts.semantic_arm(await self.vectors())
+            case ArmName.TEMPORAL:
+                return parts.temporal_arm(self.settings, await self.vectors())
+            case ArmName.KEYWORD:
+                return await self._enter(parts.open_keyword_arm(self.settings))
+            case ArmName.GRAPH:
+                vectors, info = await self.vectors(), await self._embedder_info()
+                return await self._enter(parts.open_graph_arm(self.settings, vectors, info))
+
+    async def _open_vectors(self) -> VectorIndex:
+        address = self.address(Part.SEMANTIC)
+        index: VectorIndex
+        if address:
+            index = RemoteVectors(await self._channel(address))
+        else:
+            index = await self._enter(parts.open_vectors_here(self.settings, await self._embedder_info()))
+        return ObservedVectors(index, timeout_s=None, metrics=self.metrics)
+
+    async def _open_embedder(self) -> Embedder:
+        address = self.address(Part.EMBEDDER)
+        embedder: Embedder
+        if address:
+            embedder = RemoteEmbedder(await self._channel(address))
+        else:
+            embedder = await self._enter(parts.open_embedder_here(self.settings))
+        return ObservedEmbedder(embedder, timeout_s=self.settings.embedder.timeout_s, metrics=self.metrics)
+
+    async def _open_reranker(self) -> Reranker | None:
+        address = self.address(Part.RERANKER)
+        reranker: Reranker
+        if address:
+            reranker = RemoteReranker(await self._channel(address))
+        elif self.settings.reranker.backend == "none":
+            return None
+        else:
+            reranker = await self._enter(parts.open_reranker_here(self.settings))
+        return ObservedReranker(reranker, timeout_s=self.settings.reranker.timeout_s, metrics=self.metrics)
+
+    async def _open_recaller(self) -> Recaller:
+        address = self.address(Part.RECALL)
+        recaller: Recaller
+        if address:
+            recaller = RemoteRecaller(await self._channel(address))
+        else:
+            recaller = parts.recaller(
+                self.settings,
+                ledger=await self.ledger(),
+                arms=await self.arms(),
+                embedder=await self.embedder(),
+                reranker=await self.reranker(),
+                tokens=await self._tokens(),
+            )
+        return ObservedRecaller(recaller, timeout_s=self.settings.recall.timeout_s, metrics=self.metrics)
+
+    async def _open_retainer(self) -> Retainer:
+        address = self.address(Part.RETAIN)
+        retainer: Retainer
+        if address:
+            retainer = RemoteRetainer(await self._channel(address))
+        else:
+            retainer = await self._enter(
+                parts.open_retainer(
+                    self.settings,
+                    ledger=await self.ledger(),
+                    arms={name: await self.arm(name) for name in parts.INDEXING_ARMS},
+                    embedder=await self.embedder(),
+                    tokens=await self._tokens(),
+                )
+            )
+        return ObservedRetainer(retainer, timeout_s=self.settings.retain.timeout_s, metrics=self.metrics)
+
+    async def _open_admin(self) -> Admin:
+        address = self.address(Part.BANK)
+        if address:
+            return RemoteAdmin(await self._channel(address))
+        return parts.admin(self.settings, ledger=await self.ledger(), tokens=await self._tokens())
+
+    async def _embedder_info(self) -> EmbedderInfo:
+        """Ask the embedder what it is; a process that depends on it waits until it is up."""
+        embedder = await self.embedder()
+        waiting = False
+        while True:
+            try:
+                return await embedder.info()
+            except (StoreUnavailable, ArmTimeout) as error:
+                if self.address(Part.EMBEDDER) is None:
+                    raise
+                if not waiting:
+                    _log.warning("waiting for the embedder", address=self.address(Part.EMBEDDER), detail=error.message)
+                waiting = True
+                await asyncio.sleep(WAIT_S)
+
+
+@asynccontextmanager
+async def open_assembly(settings: Settings, hosted: frozenset[Part]) -> AsyncIterator[Assembly]:
+    """Open an assembly; what it builds is closed with it, last first."""
+    async with AsyncExitStack() as stack:
+        yield Assembly(settings, hosted, stack)
+
+
+@asynccontextmanager
+async def open_embedded(settings: Settings) -> AsyncIterator[Faces]:
+    """Open the mesh in this process; parts whose settings have an address are there."""
+    async with open_assembly(settings, frozenset()) as assembly:
+        yield Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+
+
+@asynccontextmanager
+async def open_remote(address: str) -> AsyncIterator[Faces]:
+    """Talk to a mesh that offers its public services at one address."""
+    async with open_channel(address) as channel:
+        yield Faces(RemoteRecaller(channel), RemoteRetainer(channel), RemoteAdmin(channel))

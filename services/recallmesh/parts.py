@@ -1,0 +1,241 @@
+# ruff: noqa: PLC0415 - a process has only the extras of the parts it hosts, and starts faster for what it does not load
+"""Opens each part in this process, from its settings; whether it runs here at all is decided in ``mesh``."""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from recallmesh.core.admin import Admin
+from recallmesh.core.arm import Arm, ArmName
+from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
+from recallmesh.core.ledger import Ledger
+from recallmesh.core.recall import Recaller
+from recallmesh.core.retain import Retainer
+from recallmesh.core.time import system_clock
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.core.vectors import VectorIndex
+from recallmesh.settings import Settings
+
+INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
+"""The arms that keep an index; the temporal one reads the semantic one's vectors."""
+
+
+@asynccontextmanager
+async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
+    """Open the ledger; several processes of one machine may."""
+    from recallmesh.ledger import open_ledger
+
+    async with open_ledger(settings.ledger_url) as ledger:
+        yield ledger
+
+
+@asynccontextmanager
+async def running(*loops: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run endless loops for as long as the context is open."""
+    tasks = [asyncio.create_task(loop()) for loop in loops]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def token_counter() -> TokenCounter:
+    """Make the token counter; it loads at its first use."""
+    from recallmesh.tokens.bpe import BpeTokenCounter
+
+    return BpeTokenCounter()
+
+
+@asynccontextmanager
+async def open_embedder_here(settings: Settings) -> AsyncIterator[Embedder]:
+    """Load the bi-encoder."""
+    from recallmesh.embedder.onnx import open_onnx_embedder
+
+    own = settings.embedder
+    async with open_onnx_embedder(
+        own.model_dir, threads=own.threads, queue=own.queue, cached_queries=own.cached_queries
+    ) as embedder:
+        yield embedder
+
+
+@asynccontextmanager
+async def open_reranker_here(settings: Settings) -> AsyncIterator[Reranker]:
+    """Load the cross-encoder."""
+    from recallmesh.reranker.onnx import open_onnx_reranker
+
+    own = settings.reranker
+    async with open_onnx_reranker(own.model_dir, threads=own.threads, queue=own.queue) as reranker:
+        yield reranker
+
+
+@asynccontextmanager
+async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
+    """Open the vectors; one process at a time may."""
+    from recallmesh.vectors.embedded import open_embedded_vectors
+
+    own = settings.semantic
+    async with open_embedded_vectors(
+        settings.data / own.path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
+    ) as vectors:
+        yield vectors
+
+
+def semantic_arm(vectors: VectorIndex) -> Arm:
+    """Make the semantic arm over the vectors."""
+    from recallmesh.semantic.arm import SemanticArm
+
+    return SemanticArm(vectors)
+
+
+def temporal_arm(settings: Settings, vectors: VectorIndex) -> Arm:
+    """Make the temporal arm over the vectors."""
+    from recallmesh.temporal.arm import TemporalArm
+
+    own = settings.temporal
+    return TemporalArm(vectors, buckets=own.buckets, link_reach=timedelta(hours=own.link_hours))
+
+
+@asynccontextmanager
+async def open_keyword_arm(settings: Settings) -> AsyncIterator[Arm]:
+    """Open the keyword arm on its own store; one process at a time may."""
+    from recallmesh.keyword.arm import KeywordArm
+    from recallmesh.keyword.embedded import open_embedded_keyword_store
+
+    own = settings.keyword
+    async with open_embedded_keyword_store(
+        settings.data / own.path,
+        language=own.language,
+        k1=own.k1,
+        b=own.b,
+        function_words=own.function_words,
+        date_weight=own.date_weight,
+        resident_memories=own.resident_memories,
+    ) as store:
+        yield KeywordArm(store, language=own.language)
+
+
+@asynccontextmanager
+async def open_graph_arm(settings: Settings, vectors: VectorIndex, info: EmbedderInfo) -> AsyncIterator[Arm]:
+    """Open the graph arm on its own store; one process at a time may."""
+    from recallmesh.graph.arm import GraphArm
+    from recallmesh.graph.embedded import open_embedded_graph_store
+
+    own = settings.graph
+    async with open_embedded_graph_store(settings.data / own.path) as store:
+        yield GraphArm(
+            store,
+            vectors,
+            cosine_mean=info.cosine_mean,
+            cosine_high=info.cosine_high,
+            strategy=own.strategy,
+            neighbours=own.neighbours,
+            recent=own.recent,
+            hub_share=own.hub_share,
+            origins=own.origins,
+            reached_share=own.reached_share,
+        )
+
+
+def recaller(
+    settings: Settings,
+    *,
+    ledger: Ledger,
+    arms: Mapping[ArmName, Arm],
+    embedder: Embedder,
+    reranker: Reranker | None,
+    tokens: TokenCounter,
+) -> Recaller:
+    """Make the orchestrator."""
+    from recallmesh.recall.orchestrator import Orchestrator
+    from recallmesh.when.reader import GrammarTimeReader
+
+    return Orchestrator(
+        ledger=ledger,
+        arms=arms,
+        embedder=embedder,
+        reranker=reranker,
+        times=GrammarTimeReader(),
+        tokens=tokens,
+        now=system_clock,
+        defaults=settings.recall.defaults(),
+    )
+
+
+@asynccontextmanager
+async def open_retainer(
+    settings: Settings,
+    *,
+    ledger: Ledger,
+    arms: Mapping[ArmName, Arm],
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> AsyncIterator[Retainer]:
+    """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
+    from recallmesh.core.operation import OperationKind
+    from recallmesh.retain.jobs import JobWorker
+    from recallmesh.retain.local import LocalExtractor
+    from recallmesh.retain.outbox import OutboxWorker
+    from recallmesh.retain.retainer import MeshRetainer
+    from recallmesh.when.reader import GrammarTimeReader
+
+    own = settings.retain
+    worker = f"{os.getpid()}-{uuid4().hex[:8]}"
+    outbox = OutboxWorker(
+        ledger,
+        arms,
+        embedder,
+        worker=worker,
+        now=system_clock,
+        random=random.random,
+        poll_s=own.outbox_poll_s,
+        batch=own.outbox_batch,
+        lease_s=own.outbox_lease_s,
+    )
+    wakes: list[Callable[[], None]] = [outbox.wake]
+
+    def wake() -> None:
+        for one in wakes:
+            one()
+
+    retainer = MeshRetainer(
+        ledger,
+        arms,
+        embedder,
+        LocalExtractor(GrammarTimeReader()),
+        tokens,
+        now=system_clock,
+        new_id=lambda: str(uuid4()),
+        arm_timeout_s=own.arm_timeout_s,
+        on_pending=wake,
+    )
+    jobs = JobWorker(
+        ledger,
+        {OperationKind.RETAIN: retainer.work},
+        worker=worker,
+        now=system_clock,
+        poll_s=own.outbox_poll_s,
+        lease_s=own.job_lease_s,
+    )
+    wakes.append(jobs.wake)
+    async with running(outbox.run, jobs.run):
+        yield retainer
+
+
+def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter) -> Admin:
+    """Make administration over the ledger."""
+    from recallmesh.bank.admin import LedgerAdmin
+
+    return LedgerAdmin(
+        ledger,
+        arms=INDEXING_ARMS,
+        tokens=tokens,
+        now=system_clock,
+        watch_interval_s=settings.bank.watch_interval_s,
+    )

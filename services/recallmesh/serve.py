@@ -1,0 +1,126 @@
+"""One process's life: build, listen, be ready, drain, stop."""
+
+import asyncio
+import ipaddress
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import structlog
+from prometheus_client import start_http_server
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.mesh import Assembly, Part, open_assembly
+from recallmesh.rpc.admin import host_admin
+from recallmesh.rpc.arm import host_arms
+from recallmesh.rpc.door import DoorLimits
+from recallmesh.rpc.embedder import host_embedder
+from recallmesh.rpc.hosted import Hosted
+from recallmesh.rpc.recaller import host_recaller
+from recallmesh.rpc.reranker import host_reranker
+from recallmesh.rpc.retainer import host_retainer
+from recallmesh.rpc.server import RunningServer, open_server
+from recallmesh.rpc.vectors import host_vectors
+from recallmesh.settings import Settings
+
+_log = structlog.get_logger("recallmesh.serve")
+
+
+async def serve(settings: Settings, hosted: frozenset[Part], started: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; then drain and stop. ``started`` is told the address once it listens."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    async with open_serving(settings, hosted, stop) as server:
+        if server is None:
+            return
+        started(f"{host_of(settings.server.listen)}:{server.port}")
+        await stop.wait()
+        _log.info("draining", calls=server.door.inside)
+
+
+@asynccontextmanager
+async def open_serving(
+    settings: Settings, hosted: frozenset[Part], stop: asyncio.Event
+) -> AsyncIterator[RunningServer | None]:
+    """Build the hosted parts and listen; gives nothing when stopped before that."""
+    own = settings.server
+    check_listen(own.listen)
+    async with open_assembly(settings, hosted) as assembly:
+        building = asyncio.create_task(host(assembly, hosted))
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((building, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not building.done():
+            building.cancel()
+            await asyncio.gather(building, return_exceptions=True)
+            yield None
+            return
+        _offer_metrics(settings, assembly)
+        async with open_server(
+            own.listen,
+            building.result(),
+            limits=DoorLimits(deadline_s=own.deadline_s, deadline_cap_s=own.deadline_cap_s, in_flight=own.in_flight),
+            observe=assembly.metrics.observe_rpc,
+            reflection=own.reflection,
+            drain_s=own.drain_s,
+            grace_s=own.grace_s,
+        ) as server:
+            yield server
+
+
+async def host(assembly: Assembly, hosted: frozenset[Part]) -> list[Hosted]:
+    """Build the hosted parts and what offers them over the wire."""
+    found = []
+    arms = {name.value: await assembly.arm(name) for name in ArmName if Part(name.value) in hosted}
+    if arms:
+        found.append(host_arms(arms))
+    if Part.SEMANTIC in hosted:
+        found.append(host_vectors(await assembly.vectors()))
+    if Part.EMBEDDER in hosted:
+        found.append(host_embedder(await assembly.embedder()))
+    if Part.RERANKER in hosted and (reranker := await assembly.reranker()) is not None:
+        found.append(host_reranker(reranker))
+    if Part.RECALL in hosted:
+        found.append(host_recaller(await assembly.recaller(), (await assembly.ledger()).check))
+    if Part.RETAIN in hosted:
+        found.append(host_retainer(await assembly.retainer(), (await assembly.ledger()).check))
+    if Part.BANK in hosted:
+        found.append(host_admin(await assembly.admin(), (await assembly.ledger()).check))
+    return found
+
+
+def host_of(listen: str) -> str:
+    """Return the host of ``host:port``."""
+    return listen.rpartition(":")[0]
+
+
+def check_listen(listen: str) -> None:
+    """Refuse an address that others could reach, as long as nothing asks them who they are.
+
+    Raises:
+        InvalidArgument: it is no ``host:port``, or the host is not this machine alone.
+
+    """
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal():
+        raise InvalidArgument(FieldViolation("listen", f"{listen!r} is no host:port, such as 127.0.0.1:7070"))
+    if host == "localhost":
+        return
+    try:
+        loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        description = (
+            f"{host} can be reached by others, and there is no authentication: use 127.0.0.1, [::1] or localhost"
+        )
+        raise InvalidArgument(FieldViolation("listen", description))
+
+
+def _offer_metrics(settings: Settings, assembly: Assembly) -> None:
+    port = settings.server.metrics_port
+    if port is not None:
+        start_http_server(port, host_of(settings.server.listen), registry=assembly.metrics.registry)

@@ -1,0 +1,1 @@
+"""The wire as a plug-in: the only package that knows gRPC, protobuf and the generated code."""

@@ -1,0 +1,155 @@
+# ruff: noqa: N802, D102, ARG002 - the generated service names its methods and what they are given
+"""The arm's port over the wire: the service that offers arms, and the client that is one."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import grpc.aio
+
+from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal
+from recallmesh.core.errors import FieldViolation, InvalidArgument, Unimplemented
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.rpc.call import unary
+from recallmesh.rpc.codec.arm import (
+    entry_from_pb,
+    entry_to_pb,
+    hits_from_pb,
+    hits_to_pb,
+    indexed_from_pb,
+    indexed_to_pb,
+    removal_from_pb,
+    removal_to_pb,
+    search_from_pb,
+    search_to_pb,
+)
+from recallmesh.rpc.health import check_health
+from recallmesh.rpc.hosted import Hosted
+from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
+from recallmesh.rpc.split import split
+from recallmesh.v1 import arm_service_pb2 as pb
+from recallmesh.v1 import arm_service_pb2_grpc
+
+Context = grpc.aio.ServicerContext[Any, Any]
+SERVICE = "recallmesh.v1.ArmService"
+NO_TENANT = ""
+"""Page tokens of internal calls: a bank's uid belongs to one tenant already."""
+
+
+def host_arms(arms: Mapping[str, Arm]) -> Hosted:
+    """Offer arms by their names, each with its own health name (``recallmesh.v1.ArmService/keyword``)."""
+    checks = {f"{SERVICE}/{name}": arm.check for name, arm in arms.items()}
+    servicer = ArmServicer(arms)
+    return Hosted(
+        (SERVICE,), lambda server: arm_service_pb2_grpc.add_ArmServiceServicer_to_server(servicer, server), checks
+    )
+
+
+class ArmServicer(arm_service_pb2_grpc.ArmServiceServicer):
+    """Translates calls to the arms it was given."""
+
+    def __init__(self, arms: Mapping[str, Arm]) -> None:
+        """Offer these arms."""
+        self._arms = dict(arms)
+
+    async def Search(self, request: pb.SearchRequest, context: Context) -> pb.SearchResponse:
+        return hits_to_pb(await self._arm(request.arm).search(search_from_pb(_in_bank(request))))
+
+    async def Index(self, request: pb.IndexRequest, context: Context) -> pb.IndexResponse:
+        entries = tuple(entry_from_pb(entry, f"entries[{n}]") for n, entry in enumerate(request.entries))
+        await self._arm(request.arm).index(_in_bank(request).bank_uid, entries)
+        return pb.IndexResponse()
+
+    async def Remove(self, request: pb.RemoveRequest, context: Context) -> pb.RemoveResponse:
+        removals = tuple(removal_from_pb(removal) for removal in request.removals)
+        await self._arm(request.arm).remove(_in_bank(request).bank_uid, removals)
+        return pb.RemoveResponse()
+
+    async def DropBank(self, request: pb.DropBankRequest, context: Context) -> pb.DropBankResponse:
+        await self._arm(request.arm).drop(_in_bank(request).bank_uid)
+        return pb.DropBankResponse()
+
+    async def ListIndexed(self, request: pb.ListIndexedRequest, context: Context) -> pb.ListIndexedResponse:
+        arm = self._arm(request.arm)
+        bank_uid = _in_bank(request).bank_uid
+
+        def write(page: Page[Indexed]) -> pb.ListIndexedResponse:
+            token = token_to_pb(request, page.next_after, NO_TENANT)
+            return pb.ListIndexedResponse(rows=[indexed_to_pb(row) for row in page.rows], next_page_token=token)
+
+        wanted = page_from_pb(request, request.page_size, request.page_token, NO_TENANT)
+        return await page_to_pb(lambda page: arm.scan(bank_uid, page), wanted, write)
+
+    def _arm(self, name: str) -> Arm:
+        """Return the arm of this name.
+
+        Raises:
+            InvalidArgument: none is named.
+            Unimplemented: it is not hosted here.
+
+        """
+        if not name:
+            raise InvalidArgument(FieldViolation("arm", "is required"))
+        found = self._arms.get(name)
+        if found is None:
+            raise Unimplemented(f"this process hosts no arm of that name; it hosts {', '.join(sorted(self._arms))}")
+        return found
+
+
+InBank = TypeVar(
+    "InBank", pb.SearchRequest, pb.IndexRequest, pb.RemoveRequest, pb.DropBankRequest, pb.ListIndexedRequest
+)
+
+
+def _in_bank(request: InBank) -> InBank:
+    """Return a request that names its bank."""
+    if not request.bank_uid:
+        raise InvalidArgument(FieldViolation("bank_uid", "is required"))
+    return request
+
+
+class RemoteArm:
+    """An arm at the other end of a channel."""
+
+    def __init__(self, name: ArmName | str, channel: grpc.aio.Channel, *, timeout_s: float | None = 10.0) -> None:
+        """Reach the arm of this name; ``timeout_s`` bounds each call, within the deadline in hand."""
+        self._name = str(name)
+        self._channel = channel
+        self._stub = arm_service_pb2_grpc.ArmServiceStub(channel)
+        self._timeout_s = timeout_s
+
+    async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
+        """Return the hits, best first."""
+        if not query.fact_types:
+            return ()
+        request = partial(search_to_pb, self._name, query)
+        return hits_from_pb(await unary(self._stub.Search, request, timeout_s=self._timeout_s))
+
+    async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
+        """Store the entries, in as many messages as their sizes need."""
+        for part in split(entries, entry_to_pb):
+            request = partial(pb.IndexRequest, arm=self._name, bank_uid=bank_uid, entries=part)
+            await unary(self._stub.Index, request, timeout_s=self._timeout_s)
+
+    async def remove(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
+        """Take memories out, in as many messages as their number needs."""
+        for part in split(removals, removal_to_pb):
+            request = partial(pb.RemoveRequest, arm=self._name, bank_uid=bank_uid, removals=part)
+            await unary(self._stub.Remove, request, timeout_s=self._timeout_s)
+
+    async def drop(self, bank_uid: str) -> None:
+        """Take a whole bank out."""
+        request = partial(pb.DropBankRequest, arm=self._name, bank_uid=bank_uid)
+        await unary(self._stub.DropBank, request, timeout_s=self._timeout_s)
+
+    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """List what is indexed of a bank; the keys to go on from are page tokens."""
+        request = partial(
+            pb.ListIndexedRequest, arm=self._name, bank_uid=bank_uid, page_size=page.size, page_token=page.after
+        )
+        found = await unary(self._stub.ListIndexed, request, timeout_s=self._timeout_s)
+        return Page(tuple(indexed_from_pb(row) for row in found.rows), found.next_page_token)
+
+    async def check(self) -> None:
+        """Return if the arm says that it is ready."""
+        await check_health(self._channel, f"{SERVICE}/{self._name}", timeout_s=self._timeout_s)

@@ -1,0 +1,106 @@
+"""Channels to the other services: shared calls, retries of what may be repeated, sane limits."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc.aio
+
+from recallmesh.core.limits import MESSAGE_BYTES
+
+Channel = grpc.aio.Channel
+"""An open channel, for annotations of those who do not import grpc."""
+
+REPEATABLE: dict[str, tuple[str, ...]] = {
+    "ArmService": (),
+    "VectorService": (),
+    "EmbedderService": (),
+    "RerankerService": (),
+    "RecallService": ("Recall",),
+    # Writes with a request id: the clients here always send one.
+    "RetainService": ("Retain",),
+    "BankService": (
+        "GetBank",
+        "ListBanks",
+        "GetBankStats",
+        "GetEffectiveConfig",
+        "VerifyBank",
+        "ListEvents",
+        "ListSecurityEvents",
+        "ListWebhooks",
+    ),
+    "DocumentService": ("GetDocument", "ListDocuments", "GetChunk", "ListChunks"),
+    "MemoryService": (
+        "GetMemory",
+        "ListMemories",
+        "UpdateMemory",
+        "InvalidateMemory",
+        "RestoreMemory",
+        "ListTags",
+        "GetMemoryHistory",
+    ),
+    "EntityService": ("GetEntity", "ListEntities", "ExplainEntity", "MergeEntities", "AddEntityAlias"),
+    "OperationService": ("GetOperation", "ListOperations", "CancelOperation"),
+}
+"""What may be called again after UNAVAILABLE, by service; no method named: all of them."""
+
+RETRY_POLICY = {
+    "maxAttempts": 3,
+    "initialBackoff": "0.05s",
+    "maxBackoff": "0.5s",
+    "backoffMultiplier": 3,
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+
+
+def service_config() -> str:
+    """Return the gRPC service config of every channel: round-robin, and retries where they do no harm."""
+    names = [
+        {"service": f"recallmesh.v1.{service}"} | ({"method": method} if method else {})
+        for service, methods in REPEATABLE.items()
+        for method in methods or ("",)
+    ]
+    return json.dumps(
+        {
+            "loadBalancingConfig": [{"round_robin": {}}],
+            "methodConfig": [{"name": names, "retryPolicy": RETRY_POLICY}],
+            # A server that fails half of its calls is not helped by more of them.
+            "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
+        }
+    )
+
+
+@asynccontextmanager
+async def open_channel(
+    address: str,
+    *,
+    credentials: grpc.ChannelCredentials | None = None,
+    keepalive_s: float = 30.0,
+    reconnect_s: float = 2.0,
+) -> AsyncIterator[grpc.aio.Channel]:
+    """Open a channel to a service; connecting happens with the first call.
+
+    ``address`` is a gRPC target: ``host:port``, ``dns:///name:port`` (calls go round all its addresses) or
+    ``unix:path``. Without ``credentials`` nothing is encrypted. ``reconnect_s`` bounds the pause between attempts to
+    reach a server that is down.
+    """
+    options: list[tuple[str, str | int]] = [
+        ("grpc.service_config", service_config()),
+        ("grpc.service_config_disable_resolution", 1),
+        ("grpc.max_send_message_length", MESSAGE_BYTES),
+        ("grpc.max_receive_message_length", MESSAGE_BYTES),
+        ("grpc.keepalive_time_ms", int(keepalive_s * 1000)),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", int(reconnect_s * 1000)),
+        ("grpc.dns_min_time_between_resolutions_ms", 1000),
+        # Channels of one process to one address do not share connections: each spreads its own calls.
+        ("grpc.use_local_subchannel_pool", 1),
+    ]
+    if credentials is None:
+        channel = grpc.aio.insecure_channel(address, options=options)
+    else:
+        channel = grpc.aio.secure_channel(address, credentials, options=options)
+    async with channel:
+        yield channel

@@ -1,0 +1,129 @@
+"""Banks on the wire. The tenant never is: the server knows it from the credential."""
+
+from google.protobuf.message import Message
+
+from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats, ExtractionMode, RetainTuning
+from recallmesh.core.errors import FieldViolation, InvalidArgument, Unimplemented
+from recallmesh.rpc.codec.enums import EXTRACTION_MODE
+from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb
+from recallmesh.rpc.codec.tuning import tuning_from_pb, tuning_to_pb
+from recallmesh.v1 import bank_pb2
+
+DEFAULT_TUNING = RetainTuning()
+
+
+def bank_ref(bank_id: str, tenant: str) -> BankRef:
+    """Name a bank of the caller's tenant.
+
+    Raises:
+        InvalidArgument: the request names none.
+
+    """
+    if not bank_id:
+        raise InvalidArgument(FieldViolation("bank_id", "is required"))
+    return BankRef(bank_id, tenant)
+
+
+def refuse_unoffered(message: Message, field: str, *names: str) -> None:
+    """Refuse arguments that the protos have and this version has not: ignoring them would promise too much.
+
+    Raises:
+        Unimplemented: one of them is set.
+
+    """
+    for descriptor, _ in message.ListFields():
+        if descriptor.name in names:
+            raise Unimplemented(f"{field}.{descriptor.name} is not offered by this version")
+
+
+def config_to_pb(config: BankConfig) -> bank_pb2.BankConfig:
+    """Write a bank's settings."""
+    return bank_pb2.BankConfig(recall=tuning_to_pb(config.recall), retain=retain_tuning_to_pb(config.retain))
+
+
+def config_from_pb(message: bank_pb2.BankConfig, *, door: bool) -> BankConfig:
+    """Read a bank's settings."""
+    if door:
+        refuse_unoffered(message, "config", "consolidation", "defense", "labels")
+    return BankConfig(
+        tuning_from_pb(message.recall, "config.recall", door=door),
+        retain_tuning_from_pb(message.retain, door=door),
+    )
+
+
+def retain_tuning_to_pb(tuning: RetainTuning) -> bank_pb2.RetainTuning:
+    """Write how a bank takes in what it is told."""
+    return bank_pb2.RetainTuning(
+        mode=EXTRACTION_MODE.to_pb(tuning.mode),
+        chunk_tokens=tuning.chunk_tokens,
+        agent_names=bank_pb2.NameSet(names=tuning.agent_names),
+        mission=tuning.mission,
+        instructions=tuning.instructions,
+        language=tuning.language,
+    )
+
+
+def retain_tuning_from_pb(message: bank_pb2.RetainTuning, *, door: bool) -> RetainTuning:
+    """Read how a bank takes in what it is told; what is absent is the default."""
+    has = message.HasField
+    mode = ExtractionMode.CONCISE
+    if message.mode:
+        mode = EXTRACTION_MODE.read(message.mode, "config.retain.mode", door=door)
+    return RetainTuning(
+        mode=mode,
+        chunk_tokens=message.chunk_tokens if has("chunk_tokens") else DEFAULT_TUNING.chunk_tokens,
+        agent_names=tuple(message.agent_names.names) if has("agent_names") else DEFAULT_TUNING.agent_names,
+        mission=message.mission,
+        instructions=message.instructions,
+        language=message.language if has("language") else DEFAULT_TUNING.language,
+    )
+
+
+def bank_to_pb(bank: Bank) -> bank_pb2.Bank:
+    """Write a bank."""
+    return bank_pb2.Bank(
+        id=bank.ref.bank_id,
+        uid=bank.uid,
+        name=bank.name,
+        config=config_to_pb(bank.config),
+        create_time=moment_to_pb(bank.created),
+        version=bank.version,
+    )
+
+
+def bank_from_pb(message: bank_pb2.Bank, tenant: str) -> Bank:
+    """Read a bank out of an answer to a caller of this tenant."""
+    return Bank(
+        ref=BankRef(message.id, tenant),
+        uid=message.uid,
+        created=moment_from_pb(message.create_time, "bank.create_time"),
+        name=message.name,
+        config=config_from_pb(message.config, door=False),
+        version=message.version,
+    )
+
+
+def stats_to_pb(stats: BankStats) -> bank_pb2.BankStats:
+    """Write a bank's counts."""
+    return bank_pb2.BankStats(
+        memory_count=stats.memories,
+        memory_counts_by_type=dict(stats.memories_by_type),
+        document_count=stats.documents,
+        chunk_count=stats.chunks,
+        entity_count=stats.entities,
+        tag_count=stats.tags,
+        pending_count=stats.pending,
+    )
+
+
+def stats_from_pb(message: bank_pb2.BankStats) -> BankStats:
+    """Read a bank's counts; those by type come in the order of their names, since the wire keeps none."""
+    return BankStats(
+        memories=message.memory_count,
+        memories_by_type=tuple(sorted(message.memory_counts_by_type.items())),
+        documents=message.document_count,
+        chunks=message.chunk_count,
+        entities=message.entity_count,
+        tags=message.tag_count,
+        pending=message.pending_count,
+    )

@@ -1,0 +1,95 @@
+"""Moments, stretches of time and durations on the wire."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.time import Occurrence, Window
+from recallmesh.rpc.codec.enums import PRECISION
+from recallmesh.v1 import time_pb2
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def moment_to_pb(moment: datetime) -> Timestamp:
+    """Write a moment to the microsecond; a naive one is taken to be UTC."""
+    since = (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment) - EPOCH
+    return Timestamp(seconds=since // SECOND, nanos=(since % SECOND) // MICROSECOND * 1000)
+
+
+def moment_from_pb(message: Timestamp, field: str) -> datetime:
+    """Read a moment in UTC, truncated to the microsecond."""
+    try:
+        return EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
+    except OverflowError as error:
+        raise InvalidArgument(FieldViolation(field, "is not within the years 1 to 9999")) from error
+
+
+def offset_to_pb(moment: datetime | None) -> Duration | None:
+    """Write the offset from UTC of the one who named a moment; nothing when it is UTC."""
+    offset = None if moment is None else moment.utcoffset()
+    return duration_to_pb(offset) if offset else None
+
+
+def local_moment_from_pb(moment: Timestamp, offset: Duration, field: str) -> datetime:
+    """Read a moment in the offset from UTC of the one who named it."""
+    try:
+        zone = timezone(timedelta(seconds=offset.seconds))
+        return moment_from_pb(moment, field).astimezone(zone)
+    except (ValueError, OverflowError) as error:
+        raise InvalidArgument(
+            FieldViolation(field, "has an offset of a day or more, or leaves the calendar")
+        ) from error
+
+
+def duration_to_pb(duration: timedelta) -> Duration:
+    """Write a duration to the microsecond; both parts have its sign, as the wire wants it."""
+    micros = duration // MICROSECOND
+    seconds, rest = divmod(abs(micros), 1_000_000)
+    sign = -1 if micros < 0 else 1
+    return Duration(seconds=sign * seconds, nanos=sign * rest * 1000)
+
+
+def duration_from_pb(message: Duration) -> timedelta:
+    """Read a duration, truncated to the microsecond."""
+    nanos = message.nanos
+    micros = nanos // 1000 if nanos >= 0 else -(-nanos // 1000)
+    return timedelta(seconds=message.seconds, microseconds=micros)
+
+
+def window_to_pb(window: Window) -> time_pb2.Window:
+    """Write a stretch of time."""
+    return time_pb2.Window(start=moment_to_pb(window.start), end=moment_to_pb(window.end))
+
+
+def window_from_pb(message: time_pb2.Window, field: str = "window") -> Window:
+    """Read a stretch of time.
+
+    Raises:
+        InvalidArgument: an end is missing, or the start is after the end.
+
+    """
+    for name in ("start", "end"):
+        if not message.HasField(name):
+            raise InvalidArgument(FieldViolation(f"{field}.{name}", "is required"))
+    start, end = moment_from_pb(message.start, f"{field}.start"), moment_from_pb(message.end, f"{field}.end")
+    if start > end:
+        raise InvalidArgument(FieldViolation(f"{field}.start", f"is after {field}.end"))
+    return Window(start, end)
+
+
+def occurrence_to_pb(occurrence: Occurrence) -> time_pb2.Occurrence:
+    """Write when a fact happened."""
+    return time_pb2.Occurrence(window=window_to_pb(occurrence.window), precision=PRECISION.to_pb(occurrence.precision))
+
+
+def occurrence_from_pb(message: time_pb2.Occurrence, field: str, *, door: bool) -> Occurrence:
+    """Read when a fact happened."""
+    return Occurrence(
+        window_from_pb(message.window, f"{field}.window"),
+        PRECISION.read(message.precision, f"{field}.precision", door=door),
+    )

@@ -1,0 +1,152 @@
+"""The account of a recall on the wire."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.recall import Phase, Prefilter, Scores, Trace, TraceCandidate, WindowReading
+from recallmesh.rpc.codec.enums import OUTCOME
+from recallmesh.rpc.codec.time import (
+    duration_from_pb,
+    duration_to_pb,
+    moment_from_pb,
+    moment_to_pb,
+    window_from_pb,
+    window_to_pb,
+)
+from recallmesh.rpc.codec.tuning import boosts_from_pb, boosts_to_pb, tuning_from_pb, tuning_to_pb
+from recallmesh.v1 import trace_pb2
+
+T = TypeVar("T")
+
+
+def by_arm_to_pb(values: Mapping[ArmName, T]) -> dict[str, T]:
+    """Write what is told arm by arm."""
+    return {arm.value: value for arm, value in values.items()}
+
+
+def by_arm_from_pb(values: Mapping[str, T]) -> dict[ArmName, T]:
+    """Read what is told arm by arm, in the arms' order; arms this version does not know are left out."""
+    return {arm: values[arm] for arm in ArmName if arm in values}
+
+
+def scores_to_pb(scores: Scores) -> trace_pb2.Scores:
+    """Write a memory's scores."""
+    return trace_pb2.Scores(
+        rrf=scores.rrf,
+        relevance=scores.relevance,
+        final=scores.final,
+        reranker_raw=scores.reranker_raw,
+        recency_boost=scores.recency_boost,
+        temporal_boost=scores.temporal_boost,
+        proof_boost=scores.proof_boost,
+        strategy_boost=scores.strategy_boost,
+        fusion_prior=scores.fusion_prior,
+    )
+
+
+def scores_from_pb(message: trace_pb2.Scores) -> Scores:
+    """Read a memory's scores."""
+    return Scores(
+        rrf=message.rrf,
+        relevance=message.relevance,
+        final=message.final,
+        reranker_raw=message.reranker_raw if message.HasField("reranker_raw") else None,
+        recency_boost=message.recency_boost,
+        temporal_boost=message.temporal_boost,
+        proof_boost=message.proof_boost,
+        strategy_boost=message.strategy_boost,
+        fusion_prior=message.fusion_prior,
+    )
+
+
+def reading_to_pb(reading: WindowReading) -> trace_pb2.WindowReading:
+    """Write the period in force."""
+    return trace_pb2.WindowReading(window=window_to_pb(reading.window), rule=reading.rule, phrase=reading.phrase)
+
+
+def reading_from_pb(message: trace_pb2.WindowReading) -> WindowReading:
+    """Read the period in force."""
+    return WindowReading(window_from_pb(message.window), message.rule, message.phrase)
+
+
+def candidate_to_pb(candidate: TraceCandidate) -> trace_pb2.TraceCandidate:
+    """Write a row of the account."""
+    return trace_pb2.TraceCandidate(
+        memory_id=candidate.memory_id,
+        text=candidate.text,
+        outcome=OUTCOME.to_pb(candidate.outcome),
+        fused_rank=candidate.fused_rank,
+        final_rank=candidate.final_rank,
+        ranks=by_arm_to_pb(candidate.ranks),
+        arm_scores=by_arm_to_pb(candidate.arm_scores),
+        because=by_arm_to_pb(candidate.because),
+        scores=None if candidate.scores is None else scores_to_pb(candidate.scores),
+        token_count=candidate.tokens,
+        reranked=candidate.reranked,
+        detail=candidate.detail,
+    )
+
+
+def candidate_from_pb(message: trace_pb2.TraceCandidate) -> TraceCandidate:
+    """Read a row of the account."""
+    return TraceCandidate(
+        memory_id=message.memory_id,
+        text=message.text,
+        outcome=OUTCOME.from_server(message.outcome),
+        fused_rank=message.fused_rank,
+        final_rank=message.final_rank,
+        ranks=by_arm_from_pb(message.ranks),
+        arm_scores=by_arm_from_pb(message.arm_scores),
+        because=by_arm_from_pb(message.because),
+        scores=scores_from_pb(message.scores) if message.HasField("scores") else None,
+        tokens=message.token_count,
+        reranked=message.reranked,
+        detail=message.detail,
+    )
+
+
+def trace_to_pb(trace: Trace) -> trace_pb2.Trace:
+    """Write the account."""
+    prefilter = trace.prefilter
+    return trace_pb2.Trace(
+        phases=[
+            trace_pb2.Phase(name=phase.name, start=duration_to_pb(phase.start), duration=duration_to_pb(phase.duration))
+            for phase in trace.phases
+        ],
+        window=None if trace.window is None else reading_to_pb(trace.window),
+        prefilter=trace_pb2.Prefilter(
+            kept=prefilter.kept,
+            dropped=prefilter.dropped,
+            cap=prefilter.cap,
+            boosts=boosts_to_pb(prefilter.boosts),
+            composition=by_arm_to_pb(prefilter.composition),
+        ),
+        candidates=[candidate_to_pb(candidate) for candidate in trace.candidates],
+        tuning=tuning_to_pb(trace.tuning),
+        query_time=moment_to_pb(trace.query_time),
+        budget_hits=trace.budget_hits,
+    )
+
+
+def trace_from_pb(message: trace_pb2.Trace) -> Trace:
+    """Read the account."""
+    prefilter = message.prefilter
+    return Trace(
+        phases=tuple(
+            Phase(phase.name, duration_from_pb(phase.start), duration_from_pb(phase.duration))
+            for phase in message.phases
+        ),
+        window=reading_from_pb(message.window) if message.HasField("window") else None,
+        prefilter=Prefilter(
+            kept=prefilter.kept,
+            dropped=prefilter.dropped,
+            cap=prefilter.cap,
+            boosts=boosts_from_pb(prefilter.boosts, "prefilter.boosts", door=False),
+            composition=by_arm_from_pb(prefilter.composition),
+        ),
+        candidates=tuple(candidate_from_pb(candidate) for candidate in message.candidates),
+        tuning=tuning_from_pb(message.tuning, "trace.tuning", door=False),
+        query_time=moment_from_pb(message.query_time, "trace.query_time"),
+        budget_hits=message.budget_hits,
+    )

@@ -1,0 +1,63 @@
+"""What bounds a call at the door: its deadline, and how many are worked on at once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from recallmesh.core.errors import Overloaded
+
+
+@dataclass(frozen=True, slots=True)
+class DoorLimits:
+    """The bounds of one server.
+
+    ``deadline_s`` is for calls that bring no deadline, ``deadline_cap_s`` the longest that counts; ``stream_s`` is both
+    for calls that answer in a stream. ``in_flight`` bounds the calls worked on at once, ``retry_after_s`` is what the
+    others are told. Seconds, all greater than 0.
+    """
+
+    deadline_s: float = 30.0
+    deadline_cap_s: float = 300.0
+    stream_s: float = 3600.0
+    in_flight: int = 256
+    retry_after_s: float = 0.5
+
+    def seconds(self, asked: float | None, *, streams: bool) -> float:
+        """Return how long a call may take that asked for so much time."""
+        if streams:
+            return self.stream_s if asked is None else min(asked, self.stream_s)
+        return min(self.deadline_s if asked is None else asked, self.deadline_cap_s)
+
+
+class Door:
+    """Lets so many calls in at once."""
+
+    def __init__(self, limits: DoorLimits) -> None:
+        """Keep the bounds."""
+        self.limits = limits
+        self._inside = 0
+
+    @property
+    def inside(self) -> int:
+        """How many calls are being worked on."""
+        return self._inside
+
+    @contextmanager
+    def admit(self) -> Iterator[None]:
+        """Hold a place for the work inside.
+
+        Raises:
+            Overloaded: there is none.
+
+        """
+        if self._inside >= self.limits.in_flight:
+            raise Overloaded(
+                "the server has as many calls as it can work on",
+                retry_after=timedelta(seconds=self.limits.retry_after_s),
+            )
+        self._inside += 1
+        try:
+            yield
+        finally:
+            self._inside -= 1

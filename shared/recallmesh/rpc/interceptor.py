@@ -1,0 +1,177 @@
+"""The outermost layer of a server: request id, deadline, admission, and every error as a proper status."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import grpc
+import grpc.aio
+import structlog
+from google.protobuf.message import DecodeError, Message
+
+from recallmesh.core.deadline import within
+from recallmesh.core.errors import (
+    ArmTimeout,
+    FieldViolation,
+    InternalFault,
+    InvalidArgument,
+    MeshError,
+    Unimplemented,
+)
+from recallmesh.core.limits import MESSAGE_BYTES
+from recallmesh.rpc.call import too_large
+from recallmesh.rpc.door import Door
+from recallmesh.rpc.request import REQUEST_ID_KEY, enter_request
+from recallmesh.rpc.status import status_from_error
+
+if TYPE_CHECKING:
+    Handler = grpc.RpcMethodHandler[Any, Any]  # generic in its types alone
+
+Context = grpc.aio.ServicerContext[Any, Any]
+Raw = bytes | AsyncIterator[bytes]
+Send = Callable[[bytes], Awaitable[None]]
+Observe = Callable[[str, str, float], None]
+"""Told of every finished call: its method (``/recallmesh.v1.ArmService/Search``), its status code, its seconds."""
+
+OURS = "/recallmesh."
+"""Health and reflection are left as they are: probes must get through when nothing else does."""
+UNKNOWN = "unknown"
+"""What metrics call a method that is not there: its name is the caller's and could be anything."""
+
+_log = structlog.get_logger("recallmesh.rpc")
+
+
+def observe_nothing(_method: str, _code: str, _seconds: float) -> None:
+    """Tell nobody."""
+
+
+class Interceptor(grpc.aio.ServerInterceptor):
+    """Wraps every method of ours.
+
+    Messages are parsed and written in here and not by gRPC, so that bytes which are no message end as INVALID_ARGUMENT
+    and no exception ever leaves with its text.
+    """
+
+    def __init__(self, door: Door, *, observe: Observe = observe_nothing) -> None:
+        """Wrap with these bounds."""
+        self._door = door
+        self._observe = observe
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable["Handler | None"]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> "Handler":
+        """Return the method's handler, wrapped."""
+        handler = await continuation(handler_call_details)
+        if handler is None:
+            # A stream of bytes is what every kind of caller can read an error from.
+            missing: Any = grpc.stream_stream_rpc_method_handler(_missing)
+            return grpc.stream_stream_rpc_method_handler(_Wrapped(UNKNOWN, missing, self._door, self._observe).stream)
+        if not handler_call_details.method.startswith(OURS):
+            return handler
+        wrapped = _Wrapped(handler_call_details.method, handler, self._door, self._observe)
+        if handler.response_streaming:
+            if handler.request_streaming:
+                return grpc.stream_stream_rpc_method_handler(wrapped.stream)
+            return grpc.unary_stream_rpc_method_handler(wrapped.stream)
+        if handler.request_streaming:
+            return grpc.stream_unary_rpc_method_handler(wrapped.unary)
+        return grpc.unary_unary_rpc_method_handler(wrapped.unary)
+
+
+def _missing(_requests: object, _context: Context) -> NoReturn:
+    raise NotImplementedError
+
+
+class _Wrapped:
+    """One method's handler inside everything that every call goes through."""
+
+    def __init__(self, method: str, handler: Any, door: Door, observe: Observe) -> None:  # noqa: ANN401 - gRPC's is loose
+        self._method = method
+        self._handler = handler
+        self._door = door
+        self._observe = observe
+        unary = handler.stream_unary if handler.request_streaming else handler.unary_unary
+        streaming = handler.stream_stream if handler.request_streaming else handler.unary_stream
+        self._call = streaming if handler.response_streaming else unary
+
+    async def unary(self, raw: Raw, context: Context) -> bytes:
+        """Answer with one message."""
+        written: list[bytes] = []
+
+        async def keep(response: bytes) -> None:
+            written.append(response)
+
+        await self._run(raw, context, keep)
+        return written[0]
+
+    async def stream(self, raw: Raw, context: Context) -> None:
+        """Answer with a stream of messages; a coroutine and no generator, which gRPC would leave open on a cancel."""
+        await self._run(raw, context, context.write)
+
+    async def _run(self, raw: Raw, context: Context, send: Send) -> None:
+        began = time.perf_counter()
+        code = "CANCELLED"
+        request_id = enter_request(context.invocation_metadata() or ())
+        context.set_trailing_metadata(((REQUEST_ID_KEY, request_id),))
+        try:
+            with structlog.contextvars.bound_contextvars(request_id=request_id):
+                await self._bounded(raw, context, send)
+            code = "OK"
+        except Exception as error:  # noqa: BLE001 - the outermost place, past which no text may go
+            fault = self._mesh_error(error, request_id)
+            code = fault.code
+            status = status_from_error(fault, request_id)
+            await context.abort(status.code, status.message, ((REQUEST_ID_KEY, request_id), *status.trailers))
+        finally:
+            self._observe(self._method, code, time.perf_counter() - began)
+
+    async def _bounded(self, raw: Raw, context: Context, send: Send) -> None:
+        seconds = self._door.limits.seconds(context.time_remaining(), streams=self._handler.response_streaming)
+        with self._door.admit(), within(seconds) as limit:
+            async with asyncio.timeout_at(limit):
+                result = self._call(self._parsed(raw), context)
+                if isinstance(result, AsyncGenerator):
+                    async with aclosing(result):
+                        async for response in result:
+                            await send(self._write(response))
+                else:
+                    await send(self._write(await result))
+
+    def _parsed(self, raw: Raw) -> Message | AsyncIterator[Message]:
+        if isinstance(raw, bytes):
+            return self._parse(raw)
+        return self._each(raw)
+
+    async def _each(self, raw: AsyncIterator[bytes]) -> AsyncIterator[Message]:
+        async for part in raw:
+            yield self._parse(part)
+
+    def _parse(self, raw: bytes) -> Message:
+        if len(raw) > MESSAGE_BYTES:
+            raise InvalidArgument(too_large(len(raw)))
+        try:
+            message: Message = self._handler.request_deserializer(raw)
+        except DecodeError as error:
+            description = "is no message of this method, or holds text that is not valid UTF-8"
+            raise InvalidArgument(FieldViolation("request", description)) from error
+        return message
+
+    def _write(self, response: Message) -> bytes:
+        written: bytes = self._handler.response_serializer(response)
+        if len(written) > MESSAGE_BYTES:
+            raise InternalFault(f"a response of {len(written)} bytes")
+        return written
+
+    def _mesh_error(self, error: Exception, request_id: str) -> MeshError:
+        if isinstance(error, NotImplementedError):
+            return Unimplemented("the server does not offer the call")
+        if isinstance(error, TimeoutError):
+            return ArmTimeout("the work was not done within its deadline")
+        if isinstance(error, MeshError) and error.code != "INTERNAL":
+            return error
+        _log.error("rpc failed", method=self._method, request_id=request_id, exc_info=error)
+        return error if isinstance(error, MeshError) else InternalFault("internal error")

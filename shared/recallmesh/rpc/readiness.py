@@ -1,0 +1,78 @@
+"""The readiness of a process and of each part it hosts, as the standard health service tells it."""
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+from grpc_health.v1 import health_pb2
+from grpc_health.v1.health import aio as health_aio
+
+from recallmesh.core.errors import MeshError, StoreUnavailable
+from recallmesh.rpc.hosted import Check
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+PROCESS = ""
+"""The health name of the whole process."""
+
+_log = structlog.get_logger("recallmesh.readiness")
+
+
+class Readiness:
+    """Keeps the health service true: a part is SERVING after its check returned, the process when all are.
+
+    That the process answers at all says that it lives; what it answers says whether it is ready.
+    """
+
+    def __init__(self, checks: Mapping[str, Check], *, interval_s: float, timeout_s: float) -> None:
+        """Ask every ``interval_s`` seconds (four times as often until all are ready), each for ``timeout_s``."""
+        self.servicer = health_aio.HealthServicer()
+        self._checks = checks
+        self._interval_s = interval_s
+        self._timeout_s = timeout_s
+        self._states: dict[str, bool] = {}
+
+    @property
+    def ready(self) -> bool:
+        """Whether every part was ready when it was last asked."""
+        return set(self._states) == set(self._checks) and all(self._states.values())
+
+    async def announce(self) -> None:
+        """Say that nothing is ready yet."""
+        for name in (PROCESS, *self._checks):
+            await self.servicer.set(name, NOT_SERVING)
+
+    async def watch(self) -> None:
+        """Ask for ever; should that end by a bug, the process is not ready."""
+        try:
+            while True:
+                await self.ask()
+                await asyncio.sleep(self._interval_s if self.ready else self._interval_s / 4)
+        finally:
+            await self.servicer.set(PROCESS, NOT_SERVING)
+
+    async def ask(self) -> None:
+        """Ask every part once, all at a time, and tell the health service."""
+        states = await asyncio.gather(*(self._state(name, check) for name, check in self._checks.items()))
+        for name, state in zip(self._checks, states, strict=True):
+            self._states[name] = state
+            await self.servicer.set(name, SERVING if state else NOT_SERVING)
+        await self.servicer.set(PROCESS, SERVING if self.ready else NOT_SERVING)
+
+    async def _state(self, name: str, check: Check) -> bool:
+        before = self._states.get(name)
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await check()
+        except (MeshError, TimeoutError) as error:
+            told = error if isinstance(error, MeshError) else StoreUnavailable("the check did not return in time")
+            if before is not False:
+                _log.warning("part not ready", part=name, reason=told.reason, detail=told.message)
+            return False
+        if not before:
+            _log.info("part ready", part=name)
+        return True
+
+    async def leave(self) -> None:
+        """Say for good that nothing is ready any more."""
+        await self.servicer.enter_graceful_shutdown()

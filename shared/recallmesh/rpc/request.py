@@ -1,0 +1,59 @@
+"""The call in hand as the wire knows it: its request id, its tenant and what is passed on with further calls."""
+
+import re
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Any
+from uuid import uuid4
+
+import grpc.aio
+
+from recallmesh.core.bank import DEFAULT_TENANT
+from recallmesh.core.errors import Forbidden
+
+REQUEST_ID_KEY = "x-request-id"
+TENANT_KEY = "x-recallmesh-tenant"
+PLAIN = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+"""What a request id may be: it goes into logs and headers as it stands."""
+
+_request_id: ContextVar[str] = ContextVar("recallmesh_request_id", default="")
+
+Metadata = Iterable[tuple[str, str | bytes]]
+
+
+def current_request_id() -> str:
+    """Return the request id of the call in hand; empty outside of one."""
+    return _request_id.get()
+
+
+def enter_request(metadata: Metadata) -> str:
+    """Take the caller's request id, or make one, for everything this task does from now on."""
+    given = _value(metadata, REQUEST_ID_KEY)
+    request_id = given if PLAIN.fullmatch(given) else uuid4().hex
+    _request_id.set(request_id)
+    return request_id
+
+
+def outgoing_metadata(tenant: str = "") -> tuple[tuple[str, str], ...]:
+    """Return what a further call carries: the request id, and the tenant that the caller believes to be."""
+    request_id = current_request_id() or uuid4().hex
+    return ((REQUEST_ID_KEY, request_id), *(((TENANT_KEY, tenant),) if tenant else ()))
+
+
+def tenant_of(context: grpc.aio.ServicerContext[Any, Any]) -> str:
+    """Return the tenant whose credential the call carries; without authentication there is one.
+
+    A caller may say which tenant it takes itself for, so that a mistake is an error and never another's bank.
+
+    Raises:
+        Forbidden: it takes itself for another than the credential's.
+
+    """
+    said = _value(context.invocation_metadata() or (), TENANT_KEY)
+    if said not in ("", DEFAULT_TENANT):
+        raise Forbidden("the call's credential is not of the tenant that it names")
+    return DEFAULT_TENANT
+
+
+def _value(metadata: Metadata, wanted: str) -> str:
+    return next((value for key, value in metadata if key == wanted and isinstance(value, str)), "")

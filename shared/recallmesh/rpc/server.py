@@ -1,0 +1,105 @@
+"""One process's gRPC server: what it hosts, its health, and a drain that loses no call."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import grpc.aio
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection as grpc_reflection
+
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.limits import MESSAGE_BYTES
+from recallmesh.rpc.door import Door, DoorLimits
+from recallmesh.rpc.hosted import Check, Hosted
+from recallmesh.rpc.interceptor import Interceptor, Observe, observe_nothing
+from recallmesh.rpc.readiness import Readiness
+
+DEFAULT_LIMITS = DoorLimits()
+RECEIVE_BYTES = 4 * MESSAGE_BYTES
+"""What gRPC itself lets in: more than is accepted, so that the refusal is ours and names the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server that listens: the port it got, its readiness, and how many calls it works on."""
+
+    port: int
+    readiness: Readiness
+    door: Door
+
+
+@asynccontextmanager
+async def open_server(
+    listen: str,
+    hosted: Iterable[Hosted],
+    *,
+    limits: DoorLimits = DEFAULT_LIMITS,
+    observe: Observe = observe_nothing,
+    credentials: grpc.ServerCredentials | None = None,
+    reflection: bool = False,
+    check_interval_s: float = 2.0,
+    check_timeout_s: float = 5.0,
+    connection_age_s: float = 60.0,
+    drain_s: float = 1.0,
+    grace_s: float = 20.0,
+) -> AsyncIterator[RunningServer]:
+    """Listen on ``host:port`` (port 0: any free one) and serve until the context is left.
+
+    The process answers health from the start and is NOT_SERVING until every hosted part's check returned. On leaving:
+    NOT_SERVING at once, then ``drain_s`` during which calls are still taken (clients and load balancers turn away),
+    then no new calls and up to ``grace_s`` for those in hand. ``connection_age_s`` is the life of a connection, so that
+    clients find servers that joined; calls in hand are not cut by it.
+
+    Raises:
+        InvalidArgument: the address cannot be listened on.
+
+    """
+    parts = tuple(hosted)
+    checks: dict[str, Check] = {name: check for part in parts for name, check in part.checks.items()}
+    readiness = Readiness(checks, interval_s=check_interval_s, timeout_s=check_timeout_s)
+    door = Door(limits)
+    server = grpc.aio.server(interceptors=(Interceptor(door, observe=observe),), options=_options(connection_age_s))
+    for part in parts:
+        part.register(server)
+    health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
+    if reflection:
+        names = [name for part in parts for name in part.services]
+        grpc_reflection.enable_server_reflection((*names, health.SERVICE_NAME, grpc_reflection.SERVICE_NAME), server)
+    port = _bind(server, listen, credentials)
+    await readiness.announce()
+    await server.start()
+    watching = asyncio.create_task(readiness.watch())
+    try:
+        yield RunningServer(port, readiness, door)
+    finally:
+        watching.cancel()
+        await readiness.leave()
+        await asyncio.sleep(drain_s)
+        await server.stop(grace_s)
+        with suppress(asyncio.CancelledError):
+            await watching
+
+
+def _options(connection_age_s: float) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", RECEIVE_BYTES),
+        ("grpc.max_send_message_length", MESSAGE_BYTES),
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        # Our clients ping every 30 s; gRPC's own minimum of 5 min would end their connections.
+        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.max_connection_age_ms", int(connection_age_s * 1000)),
+        ("grpc.so_reuseport", 0),
+    ]
+
+
+def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredentials | None) -> int:
+    try:
+        if credentials is None:
+            return server.add_insecure_port(listen)
+        return server.add_secure_port(listen, credentials)
+    except RuntimeError as error:
+        raise InvalidArgument(FieldViolation("listen", f"{listen} cannot be listened on")) from error

@@ -1,0 +1,49 @@
+"""Answers as JSON text: the protos' own JSON, one object a line, every field named as in the protos."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from recallmesh.core.bank import Bank, BankStats
+from recallmesh.core.recall import RecallAnswer
+from recallmesh.core.retain import RetainAnswer
+from recallmesh.rpc.codec.bank import bank_to_pb, stats_to_pb
+from recallmesh.rpc.codec.recall import answer_to_pb
+from recallmesh.rpc.codec.retain import retained_to_pb
+
+
+def recall_answer_json(answer: RecallAnswer) -> str:
+    """Return a ``RecallResponse`` as JSON."""
+    return _text(_plain(answer_to_pb(answer)))
+
+
+def retain_answer_json(answer: RetainAnswer) -> str:
+    """Return a ``RetainResponse`` as JSON."""
+    return _text(_plain(retained_to_pb(answer)))
+
+
+def bank_json(bank: Bank) -> str:
+    """Return a ``Bank`` as JSON."""
+    return _text(_plain(bank_to_pb(bank)))
+
+
+def banks_json(banks: Iterable[Bank]) -> str:
+    """Return banks as JSON, below ``banks``."""
+    return _text({"banks": [_plain(bank_to_pb(bank)) for bank in banks]})
+
+
+def stats_json(bank: Bank, stats: BankStats) -> str:
+    """Return a bank and what it holds as JSON, below ``bank`` and ``stats``."""
+    return _text({"bank": _plain(bank_to_pb(bank)), "stats": _plain(stats_to_pb(stats))})
+
+
+def _plain(message: Message) -> dict[str, Any]:
+    """Read a message as JSON's own types; what cannot be absent is there even when it is empty or zero."""
+    return MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

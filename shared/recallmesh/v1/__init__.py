@@ -1,0 +1,1 @@
+"""Generated from protos/recallmesh/v1 by protos/generate.py; never edited."""
