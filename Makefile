@@ -7,27 +7,46 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install demo test check gen bench-quality bench-speed fix clean
+.PHONY: help install lock demo test check gen bench-quality bench-speed fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml uv.lock
-	@test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet --disable-pip-version-check uv==0.13.9; }
-	@echo "installing (once; some 200 MB of downloads)"
-	@UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv sync --quiet --frozen --inexact --extra embedded --group dev
+UV := $(BIN)/uv
+UV_VERSION := 0.13.9
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 …"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(STAMP): pyproject.toml requirements.lock | $(UV)
+	@echo "installing what the mesh needs (once; about 150 MB of downloads)"
+	@$(UV) pip install --quiet --require-hashes --requirement requirements.lock
+	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-install: $(STAMP) ## make .venv and install everything from the lock
+$(DEV_STAMP): requirements-dev.lock $(STAMP)
+	@echo "installing the tools of its developers (once)"
+	@$(UV) pip install --quiet --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+install: $(DEV_STAMP) ## make .venv with everything from the locks
+
+lock: $(UV) ## choose the newest versions that pyproject.toml allows, and pin them
+	$(COMPILE) --extra embedded --group build pyproject.toml --output-file requirements.lock
+	$(COMPILE) --extra embedded --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
 
 demo: $(STAMP) ## retain a conversation, ask it questions, see the answers and why
 	@$(BIN)/recallmesh demo
 
-test: $(STAMP) ## run every test
+test: $(DEV_STAMP) ## run every test
 	@$(BIN)/python -m pytest
 
-check: $(STAMP) ## format, lint, types, imports, protos, drift of generated files
+check: $(DEV_STAMP) ## format, lint, types, imports, protos, drift of generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy services shared bench
@@ -38,19 +57,19 @@ check: $(STAMP) ## format, lint, types, imports, protos, drift of generated file
 	$(BIN)/python protos/generate.py --check
 	$(BIN)/python -m recallmesh.cli.reference --check
 
-fix: $(STAMP) ## format and mend what can be mended by itself
+fix: $(DEV_STAMP) ## format and mend what can be mended by itself
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/buf format --write
 
-gen: $(STAMP) ## make the stubs from the protos and the settings page from the settings
+gen: $(DEV_STAMP) ## make the stubs from the protos and the settings page from the settings
 	$(BIN)/python protos/generate.py
 	$(BIN)/python -m recallmesh.cli.reference
 
-bench-quality: $(STAMP) ## evidence recall on real conversations (DATA=folder with conv-*.jsonl)
+bench-quality: $(DEV_STAMP) ## evidence recall on real conversations (DATA=folder with conv-*.jsonl)
 	$(BIN)/python -m bench.quality $(if $(DATA),--data $(DATA))
 
-bench-speed: $(STAMP) ## recall and retain times on 1k to 100k memories, as ratios to a baseline
+bench-speed: $(DEV_STAMP) ## recall and retain times on 1k to 100k memories, as ratios to a baseline
 	$(BIN)/python -m bench.speed
 
 clean: ## remove what was built and cached, not your data
