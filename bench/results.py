@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +32,10 @@ def machine_shape() -> dict[str, Any]:
 
 def commit() -> str:
     """Return the commit that is measured, marked when the tree differs from it."""
-    asked = subprocess.run(["git", "describe", "--always", "--dirty"], check=False, capture_output=True, text=True)
+    git = shutil.which("git")
+    if git is None:
+        return "unknown"
+    asked = subprocess.run([git, "describe", "--always", "--dirty"], check=False, capture_output=True, text=True)
     return asked.stdout.strip() or "unknown"
 
 

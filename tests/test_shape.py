@@ -37,7 +37,9 @@ def test_the_namespace_has_no_init() -> None:
 
 def test_every_package_says_what_it_is_for() -> None:
     silent = [
-        path for path in MODULES if path.name == "__init__.py" and not path.read_text(encoding="utf-8").startswith('"""')
+        path
+        for path in MODULES
+        if path.name == "__init__.py" and not path.read_text(encoding="utf-8").startswith('"""')
     ]
     assert silent == []
 
@@ -57,7 +59,9 @@ def test_only_the_faces_import_the_composition_root() -> None:
     importing = {
         str(path.relative_to(ROOT))
         for path in MODULES
-        if re.search(r"^\s*(from|import) recallmesh\.(mesh|parts|serve|settings)\b", path.read_text("utf-8"), re.MULTILINE)
+        if re.search(
+            r"^\s*(from|import) recallmesh\.(mesh|parts|serve|settings)\b", path.read_text("utf-8"), re.MULTILINE
+        )
     }
     assert {path for path in importing - faces if not path.startswith("services/recallmesh/cli/")} == set()
 

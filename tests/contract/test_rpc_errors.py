@@ -173,7 +173,7 @@ async def test_a_client_keeps_within_the_deadline_in_hand():
         with within(0), pytest.raises(ArmTimeout, match="no time is left"):
             await arm.search(QUERY)
     assert len(seen) == 1
-    assert 0 < seen[0] <= 4.95
+    assert 0 < seen[0] < 5  # gRPC rounds what it sends up to its own steps
 
 
 async def test_a_timeout_of_a_driver_is_a_deadline_and_no_bug():

@@ -102,6 +102,14 @@ def rolling(name: str, count: int, moment: datetime) -> Occurrence:
     return Occurrence(Window(midnight(start) if name != "hour" else start, moment), Precision.RANGE)
 
 
+def span(first: Occurrence, last: Occurrence) -> Occurrence:
+    """Return everything from the first to the last, both included; ``ValueError`` when they stand the other way."""
+    if first.window.start > last.window.end:
+        msg = "the first is after the last"
+        raise ValueError(msg)
+    return Occurrence(Window(first.window.start, last.window.end), Precision.RANGE)
+
+
 def _hours(moment: datetime, offset: int) -> tuple[datetime, datetime]:
     start = moment.replace(minute=0, second=0, microsecond=0) + timedelta(hours=offset)
     return start, start + timedelta(hours=1)

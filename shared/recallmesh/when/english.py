@@ -29,7 +29,7 @@ WEEKDAYS = {
 }
 UNITS = {
     form: unit for unit in ("hour", "day", "week", "month", "quarter", "year", "decade") for form in (unit, f"{unit}s")
-} | {"fortnight": "week"}
+}
 NUMBERS = {
     word: number
     for number, word in enumerate(
@@ -43,6 +43,7 @@ IN = (
     "(?:the )?(?:(?:start|beginning|middle|end|month|year) of )?)"
 )
 FROM = "(?P<lead>(?:since|until|till|before|after|from|to|through|between|and|by) (?:the )?)"
+TO = "(?:to|and|through|until|till)"
 LAST = "(?:last|past|previous)"
 COUNTED = "people|persons|users|metres|meters|miles|km|kg|dollars|euros|words|tokens|times|steps|pieces|rooms|items"
 NOT_COUNTED = rf"(?! (?:{COUNTED})\b)"
@@ -63,6 +64,13 @@ ENGLISH = Grammar(
         Phrase("tomorrow", "day", 1),
         Phrase("{day}(?: of)? {month}(?:,? {year})?", "date"),
         Phrase("{month} {day}(?:,? {year})?", "date"),
+        Phrase(f"(?:from |between )?(?:the )?{{first}}(?: {TO} (?:the )?|-|–){{day}}(?: of)? {{month}}(?:,? {{year}})?", "days"),
+        Phrase(f"(?:from |between )?{{month}} {{first}}(?: {TO} |-|–){{day}}(?:,? {{year}})?", "days"),
+        Phrase("{day}(?: of)? {month},? (?:of )?{rel}", "date"),
+        Phrase("{month} {day},? (?:of )?{rel}", "date"),
+        Phrase("{month},? (?:of )?{rel}", "month"),
+        Phrase("{season},? (?:of )?{rel}", "season"),
+        Phrase("{weekday},? (?:of )?last week", "weekday_of_week", -1),
         Phrase("(?:{month}),? {year}", "month"),
         Phrase("{month} (?:of )?(?:{year})", "month"),
         Phrase(f"{IN}{{month}}", "month"),
@@ -79,6 +87,7 @@ ENGLISH = Grammar(
         Phrase("(?P<lead>(?:this|in|during|since|that) (?:the )?){season}", "season"),
         Phrase("(?:the )?{decade}'?s", "decade"),
         Phrase("{n} {unit} ago", "ago", -1),
+        Phrase("a fortnight ago", "ago", -2, unit="week"),
         Phrase("in {n} {unit}(?! of)", "ago", 1),
         Phrase("(?:in|over|during|within|for) (?:the )?(?:last|past) {n} {unit}", "rolling"),
         Phrase("(?:the )?(?:last|past) {n} {unit}", "rolling"),
@@ -106,9 +115,14 @@ ENGLISH = Grammar(
     between="between",
     to="to|until|till|through|–|-|—",
     both="and",
+    article="the",
+    month_leads=r"(?:in|during|throughout|of|early|late|mid)\b",
+    years={"last year": -1, "this year": 0},
     ordinals={"first": 1, "second": 2, "third": 3, "fourth": 4},
     function_words=frozenset(
         {"the", "a", "an", "is", "was", "were", "did", "do", "does", "what", "when", "where", "who", "why", "how", "of"}
+        | {"we", "he", "she", "it", "they", "that", "this", "have", "has", "had", "be", "are", "said", "from", "by", "his"}
+        | {"her", "our", "your", "not", "but", "or", "an", "which", "there", "been", "will", "would", "may", "can"}
         | {"in", "on", "at", "to", "for", "and", "my", "i", "you", "me", "about", "with"}
     ),
     shy_months=frozenset({"march", "may", "mar", "april", "june", "august", "jan", "dec", "sep", "jun"}),

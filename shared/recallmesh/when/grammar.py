@@ -1,8 +1,16 @@
 """What a language's table of phrases is made of, and how its templates become patterns."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+YEAR = r"(?:1[89]|2[0-2])\d\d"
+NEVER = r"(?!)"
+KINDS = ("month", "weekday", "season", "unit")
+"""Words that set off phrases, the rarest first; a phrase is looked for only around the first kind that it needs."""
+FIGURES = re.compile(r"\{(?:n|year|from_year|day|first|quarter|decade)\}|\\d")
+REACH = 64
+"""Characters around a word that sets off a phrase in which the whole phrase must lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,10 +18,11 @@ class Phrase:
     """A way to name a time.
 
     ``template`` is a pattern in which a space stands for white space and ``{n}``, ``{unit}``, ``{month}``,
-    ``{weekday}``, ``{season}``, ``{year}``, ``{day}``, ``{quarter}``, ``{decade}`` for the language's words.
-    ``rule`` names the reading (see ``rules.py``), ``offset`` is its constant: how many units from now. A group
-    ``lead`` must be there but is not part of the time. ``asked_only`` phrases are read in questions alone: a
-    statement's "on Friday" may lie ahead.
+    ``{weekday}``, ``{season}``, ``{year}``, ``{day}``, ``{quarter}``, ``{decade}`` for the language's words,
+    ``{rel}`` for a year named from now ("of last year") and ``{first}``, ``{from}``, ``{from_year}`` for the day,
+    month and year that a range begins with. ``rule`` names the reading (see ``rules.py``), ``offset`` is its
+    constant: how many units from now. A group ``lead`` must be there but is not part of the time. ``asked_only``
+    phrases are read in questions alone: a statement's "on Friday" may lie ahead.
     """
 
     template: str
@@ -22,14 +31,24 @@ class Phrase:
     unit: str = ""
     asked_only: bool = False
 
+    @property
+    def kind(self) -> str:
+        """The kind of word that every match of it has."""
+        for kind in KINDS:
+            if f"{{{kind}}}" in self.template or f"(?P<{kind}>" in self.template:
+                return kind
+        return "figure" if FIGURES.search(self.template) else "word"
+
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
     """A language's words and phrases.
 
-    ``since`` … ``between`` are patterns that stand directly before a time, ``to`` and ``both`` those between two times.
-    ``shy_months`` are names that are also other words: in lower case, alone, they are no month. ``script`` is the
-    character class of a language written without spaces.
+    ``since`` … ``between`` are patterns that stand directly before a time, ``to`` and ``both`` those between two
+    times, ``tails`` those that stand behind one (by side: "since", "before", …), ``closing`` that behind a range.
+    ``years`` are years named from now. ``shy_months`` are names that are also other words: in lower case, alone, they
+    are no month, nor in upper case without one of ``month_leads``. ``script`` is the character class of a language
+    written without spaces, ``edge`` what may not stand before its phrases, ``numeral`` its own way to write numbers.
     """
 
     language: str
@@ -39,49 +58,109 @@ class Grammar:
     numbers: Mapping[str, int]
     seasons: Mapping[str, str]
     phrases: tuple[Phrase, ...]
-    since: str
-    after: str
-    before: str
-    until: str
-    start: str
-    between: str
-    to: str
-    both: str
+    since: str = NEVER
+    after: str = NEVER
+    before: str = NEVER
+    until: str = NEVER
+    start: str = NEVER
+    between: str = NEVER
+    to: str = NEVER
+    both: str = NEVER
+    article: str = NEVER
+    closing: str = NEVER
+    month_leads: str = NEVER
+    tails: Mapping[str, str] = field(default_factory=dict)
+    years: Mapping[str, int] = field(default_factory=dict)
     ordinals: Mapping[str, int] = field(default_factory=dict)
     function_words: frozenset[str] = frozenset()
     shy_months: frozenset[str] = frozenset()
     spaced: bool = True
     script: str = ""
+    edge: str = r"(?<![\d.])"
+    numeral: str = ""
+    month_pattern: str = ""
     patterns: tuple[tuple[re.Pattern[str], Phrase], ...] = field(init=False, default=())
+    trigger: re.Pattern[str] = field(init=False)
+    literal: re.Pattern[str] = field(init=False)
+    script_pattern: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the patterns once."""
-        object.__setattr__(self, "patterns", tuple((self._pattern(phrase), phrase) for phrase in self.phrases))
+        sources = [(self._source(phrase.template), phrase) for phrase in self.phrases]
+        literal = "|".join(_unnamed(source) for source, phrase in sources if phrase.kind == "word") or NEVER
+        self._set(
+            patterns=tuple((self._compile(source), phrase) for source, phrase in sources),
+            trigger=self._trigger(),
+            literal=self._compile(literal),
+            script_pattern=re.compile(f"[{self.script}]" if self.script else NEVER),
+        )
 
-    def has_script(self, character: str) -> bool:
-        """Tell whether a character is of the language's script."""
-        return bool(self.script) and re.match(f"[{self.script}]", character) is not None
+    def spans(self, text: str) -> dict[str, list[tuple[int, int]]]:
+        """Return by kind where in the text its phrases can be, as stretches in order and without overlap."""
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for match in self.trigger.finditer(text):
+            _widen(spans.setdefault(match.lastgroup or "", []), match, len(text))
+        for match in self.literal.finditer(text):
+            _widen(spans.setdefault("word", []), match, len(text))
+        return spans
 
-    def _pattern(self, phrase: Phrase) -> re.Pattern[str]:
-        numbers = "|".join((r"\d{1,6}", *_escaped(self.numbers)))
-        slots = {
-            "{n}": f"(?P<n>{numbers})",
-            "{unit}": f"(?P<unit>{'|'.join(_escaped(self.units))})",
-            "{month}": f"(?P<month>{'|'.join(_escaped(self.months))})(?:\\.(?=\\s+\\d))?",
-            "{weekday}": f"(?P<weekday>{'|'.join(_escaped(self.weekdays))})",
-            "{season}": f"(?P<season>{'|'.join(_escaped(self.seasons))})",
-            "{year}": r"(?P<year>(?:1[89]|2[0-2])\d\d)",
-            "{day}": r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|º|ª|°|e)?",
-            "{quarter}": r"(?P<quarter>[1-4])",
-            "{decade}": r"(?P<decade>(?:(?:1[89]|20)\d0|[1-9]0))",
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _compile(self, source: str) -> re.Pattern[str]:
+        whole = rf"(?<![\w/.-])(?:{source})(?![\w/])" if self.spaced else rf"{self.edge}(?:{source})"
+        return re.compile(whole, re.IGNORECASE)
+
+    def _trigger(self) -> re.Pattern[str]:
+        words = {
+            "month": self.month_pattern or _either(self.months),
+            "weekday": _either(self.weekdays),
+            "season": _either(self.seasons),
+            "unit": _either(self.units),
         }
-        source = phrase.template.replace(" ", r"\s+" if self.spaced else r"\s*")
-        for slot, words in slots.items():
-            source = source.replace(slot, words)
-        if self.spaced:
-            source = rf"(?<![\w/.-])(?:{source})(?![\w/])"
-        return re.compile(source, re.IGNORECASE)
+        edges = (r"(?<![^\W\d_])", r"(?![^\W\d_])") if self.spaced else ("", "")
+        parts = [f"(?P<{kind}>{edges[0]}(?:{pattern}){edges[1]})" for kind, pattern in words.items()]
+        figures = rf"\d+|[{self.numeral}]+" if self.numeral else r"\d+"
+        return re.compile("|".join((*parts, f"(?P<figure>{figures})")), re.IGNORECASE)
+
+    def _source(self, template: str) -> str:
+        han = f"|[{self.numeral}]{{1,5}}" if self.numeral else ""
+        month = self.month_pattern or _either(self.months)
+        dot = r"(?:\.(?=\s+\d))?" if self.spaced else ""
+        number = r"[0-3]?\d" + (f"|[{self.numeral}]{{1,3}}" if self.numeral else "")
+        suffix = "(?:st|nd|rd|th|er|º|ª|°|e)?" if self.spaced else ""
+        year = YEAR + (f"|[{self.numeral}]{{4}}" if self.numeral else "")
+        slots = {
+            "n": rf"(?P<n>\d{{1,6}}|{_either(self.numbers)}{han})",
+            "unit": f"(?P<unit>{_either(self.units)})",
+            "month": f"(?P<month>{month}){dot}",
+            "from": f"(?P<from>{month}){dot}",
+            "weekday": f"(?P<weekday>{_either(self.weekdays)})",
+            "season": f"(?P<season>{_either(self.seasons)})",
+            "year": f"(?P<year>{year})",
+            "from_year": f"(?P<from_year>{year})",
+            "rel": f"(?P<rel>{_either(self.years)})",
+            "day": f"(?P<day>{number}){suffix}",
+            "first": f"(?P<first>{number}){suffix}",
+            "quarter": f"(?P<quarter>[1-4]{f'|[一二三四]' if self.numeral else ''})",
+            "decade": r"(?P<decade>(?:(?:1[89]|20)\d0|[1-9]0))",
+        }
+        source = template.replace(" ", r"\s{1,3}" if self.spaced else r"\s{0,2}")
+        return re.sub(r"\{([a-z_]+)\}", lambda match: slots[match[1]], source)
 
 
-def _escaped(words: Mapping[str, object]) -> list[str]:
-    return [re.escape(word).replace(r"\ ", r"\s+") for word in sorted(words, key=len, reverse=True)]
+def _either(words: Iterable[str]) -> str:
+    escaped = (re.escape(word).replace(r"\ ", r"\s{1,3}") for word in sorted(words, key=len, reverse=True))
+    return "|".join(escaped) or NEVER
+
+
+def _unnamed(source: str) -> str:
+    return re.sub(r"\(\?P<\w+>", "(?:", source)
+
+
+def _widen(spans: list[tuple[int, int]], match: re.Match[str], length: int) -> None:
+    begin, end = max(0, match.start() - REACH), min(length, match.end() + REACH)
+    if spans and begin <= spans[-1][1]:
+        begin = spans.pop()[0]
+    spans.append((begin, end))

@@ -3,15 +3,31 @@
 import re
 from collections.abc import Sequence
 
+from recallmesh.when.chinese import CHINESE
+from recallmesh.when.dutch import DUTCH
+from recallmesh.when.english import ENGLISH
+from recallmesh.when.french import FRENCH
+from recallmesh.when.german import GERMAN
 from recallmesh.when.grammar import Grammar
+from recallmesh.when.italian import ITALIAN
+from recallmesh.when.japanese import JAPANESE
+from recallmesh.when.korean import KOREAN
+from recallmesh.when.portuguese import PORTUGUESE
+from recallmesh.when.spanish import SPANISH
 
+ALL = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, KOREAN, JAPANESE, CHINESE)
+"""Every language that is read, English first."""
 WORD = re.compile(r"[^\W\d_]+")
+KANA = re.compile(r"[ぁ-ゖァ-ヺ]")
+HAN = re.compile(r"[一-鿿]")
+KANA_SHARE = 0.1
+"""Of the Han and kana of a text, how much kana makes it Japanese: Chinese has it only in names."""
 SAMPLE = 2_000
 """Characters that are looked at: enough to know a language by."""
 
 
 def likely(text: str, grammars: Sequence[Grammar]) -> list[Grammar]:
-    """Return the grammars to try: those whose script the text has, and of the rest the first and the best by words."""
+    """Return the grammars to try: those whose script the text has, and of the rest the best by words and the first."""
     sample = text[:SAMPLE].casefold()
     words = WORD.findall(sample)
     scores = {
@@ -21,7 +37,18 @@ def likely(text: str, grammars: Sequence[Grammar]) -> list[Grammar]:
     }
     best = max(scores.values(), default=0)
     chosen = [grammar for grammar in grammars if grammar.spaced and scores[grammar.language] == best]
-    if grammars and grammars[0] not in chosen:
+    if grammars and grammars[0].spaced and grammars[0] not in chosen:
         chosen.append(grammars[0])
-    scripts = [grammar for grammar in grammars if not grammar.spaced and any(map(grammar.has_script, sample))]
-    return scripts + chosen
+    return _by_script(sample, grammars) + chosen
+
+
+def _by_script(sample: str, grammars: Sequence[Grammar]) -> list[Grammar]:
+    """Return those of the text's script; of Japanese and Chinese, which share Han, one where kana tells."""
+    if sample.isascii():
+        return []
+    kana, han = len(KANA.findall(sample)), len(HAN.findall(sample))
+    japanese = kana > 0 and kana >= KANA_SHARE * (kana + han)
+    found = [grammar for grammar in grammars if not grammar.spaced and grammar.script_pattern.search(sample)]
+    if japanese:
+        return [grammar for grammar in found if grammar.language != "zh"]
+    return sorted(found, key=lambda grammar: grammar.language == "ja")  # Han alone is Chinese first

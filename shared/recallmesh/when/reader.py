@@ -1,25 +1,29 @@
 """The reader: finds the times in a text, joins those that make a range, and refuses what could be something else."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from recallmesh.core.time import Occurrence, Precision, Window, as_utc
 from recallmesh.core.when import TimeReading
 from recallmesh.when.calendar import TICK
-from recallmesh.when.english import ENGLISH
-from recallmesh.when.grammar import Grammar
+from recallmesh.when.grammar import NEVER, Grammar
 from recallmesh.when.iso import find_iso
-from recallmesh.when.language import likely
+from recallmesh.when.language import ALL, likely
 from recallmesh.when.rules import Asked, read_match
 
 FIRST_YEAR = 1900
 """Where "before …" begins: earlier than anything a memory of ours tells."""
-LAST_YEAR = 2200
+EARLIER_YEAR = 1000
+"""Where "before …" begins for a time before that."""
+LAST_YEAR = 2300
 """Where "after …" ends when its start lies ahead."""
 YEAR = re.compile(r"\d{4}")
-LEADS_OF_ANY_MONTH = re.compile(r"(?:in|during|throughout|of|early|late|mid)\b", re.IGNORECASE)
+FULL_WIDTH = {ord("０") + digit: str(digit) for digit in range(10)}
+"""The figures of Japanese and Chinese type, as wide as a character."""
+NEAR = 48
+"""Characters before a time in which the words that open or bound it are looked for."""
 OPENERS = frozenset({"from", "between"})
 CLOSERS = frozenset({"to", "and", "through", "by"})
 LINKS = re.compile(r"\s+(?:and|to|until|till|through)\b", re.IGNORECASE)
@@ -29,7 +33,7 @@ STOPS = re.compile(r"\s*(?:$|[.,;:!?)–-]|(?:and|to|until|till|through)\b)", re
 class GrammarTimeReader:
     """Reads times by tables of phrases; refuses what is ambiguous rather than guess."""
 
-    def __init__(self, grammars: Sequence[Grammar] = (ENGLISH,)) -> None:
+    def __init__(self, grammars: Sequence[Grammar] = ALL) -> None:
         """Read by these languages, the first one always among those tried."""
         self._grammars = tuple(grammars)
 
@@ -50,11 +54,16 @@ class GrammarTimeReader:
         return tuple(self._find(text, Asked(_aware(now), past=False)))
 
     def _find(self, text: str, asked: Asked) -> list[TimeReading]:
+        """Read by every likely language and keep what explains the most of the text, the likeliest first."""
+        text = text.translate(FULL_WIDTH)
+        best: list[TimeReading] = []
+        covered = 0
         for grammar in likely(text, self._grammars):
-            points = _points(text, grammar, asked)
-            if points:
-                return _joined(text, points, grammar, asked.now)
-        return []
+            found = _joined(text, _points(text, grammar, asked), grammar, asked.now)
+            length = sum(reading.end - reading.begin for reading in found)
+            if length > covered:
+                best, covered = found, length
+        return best
 
 
 def _aware(now: datetime) -> datetime:
@@ -74,14 +83,16 @@ class _Found:
 def _points(text: str, grammar: Grammar, asked: Asked) -> list[TimeReading]:
     """Return the single times, leftmost and longest first, without overlap."""
     found = [_Found(*match) for match in find_iso(text, asked.now)]
+    spans = grammar.spans(text)
     for pattern, phrase in grammar.patterns:
         if phrase.asked_only and not asked.past:
             continue
-        for match in pattern.finditer(text):
-            if not _shy(match, text, grammar):
-                begin = match.end("lead") if "lead" in pattern.groupindex else match.start()
-                meant = read_match(match, phrase, grammar, asked)
-                found.append(_Found(begin, match.end(), f"{grammar.language}.{phrase.rule}", meant))
+        for low, high in spans.get(phrase.kind, ()):
+            for match in pattern.finditer(text, low, high):
+                if not _shy(match, text, grammar):
+                    begin = max(match.start(), match.end("lead") if "lead" in pattern.groupindex else 0)
+                    meant = read_match(match, phrase, grammar, asked)
+                    found.append(_Found(begin, match.end(), f"{grammar.language}.{phrase.rule}", meant))
     found.sort(key=lambda one: (one.begin, -one.end))
     kept: list[TimeReading] = []
     edge = 0
@@ -104,7 +115,7 @@ def _shy(match: re.Match[str], text: str, grammar: Grammar) -> bool:
         return name.islower() and not re.search(r"\d(?:st|nd|rd|th)", match.group(), re.IGNORECASE)
     if lead is None:
         return name.islower()
-    if LEADS_OF_ANY_MONTH.match(lead):
+    if re.match(grammar.month_leads, lead, re.IGNORECASE):
         return False
     return name.islower() or not _backed(lead, match, text)
 
@@ -130,24 +141,31 @@ def _joined(text: str, points: list[TimeReading], grammar: Grammar, now: datetim
             rest.pop(0)
             joined.append(whole)
             continue
-        joined.append(_open(before, point, grammar, now))
+        joined.append(_open(text, before, point, grammar, now))
     return joined
 
 
 def _range(text: str, before: str, first: TimeReading, second: TimeReading, grammar: Grammar) -> TimeReading | None:
     gap = text[first.end : second.begin]
-    lead = _last(grammar.between, before)
-    if lead is None or not re.fullmatch(rf"\s*(?:{grammar.both})\s*(?:the\s+)?", gap, re.IGNORECASE):
-        lead = _last(grammar.start, before)
-        if not re.fullmatch(rf"\s*(?:{grammar.to})\s*(?:the\s+)?", gap, re.IGNORECASE):
+    closing = re.compile(rf"\s*(?:{grammar.closing})").match(text, second.end)
+    lead = _last(grammar.between, before, grammar)
+    if (lead is None and closing is None) or not _between(grammar.both, gap, grammar):
+        lead = _last(grammar.start, before, grammar)
+        if not _between(grammar.to, gap, grammar):
             return None
     start, end = first.occurrence.window.start, second.occurrence.window.end
     if YEAR.search(text[second.begin : second.end]) and not YEAR.search(text[first.begin : first.end]):
         start = _same_year(start, second.occurrence.window.start)
     if start > end:
         return None
-    begin = first.begin - (len(before) - lead if lead is not None else 0)
-    return TimeReading(Occurrence(Window(start, end), Precision.RANGE), begin, second.end, f"{grammar.language}.range")
+    begin = first.begin - (lead or 0)
+    over = second.end if closing is None else closing.end()
+    return TimeReading(Occurrence(Window(start, end), Precision.RANGE), begin, over, f"{grammar.language}.range")
+
+
+def _between(pattern: str, gap: str, grammar: Grammar) -> bool:
+    whole = rf"\s{{0,3}}(?:{pattern})\s{{0,3}}(?:(?:{grammar.article})\s{{0,3}})?"
+    return re.fullmatch(whole, gap, re.IGNORECASE) is not None
 
 
 def _same_year(start: datetime, other: datetime) -> datetime:
@@ -159,26 +177,36 @@ def _same_year(start: datetime, other: datetime) -> datetime:
         return start
 
 
-def _open(before: str, point: TimeReading, grammar: Grammar, now: datetime) -> TimeReading:
+def _open(text: str, before: str, point: TimeReading, grammar: Grammar, now: datetime) -> TimeReading:
     window = point.occurrence.window
-    epoch = datetime(FIRST_YEAR, 1, 1, tzinfo=now.tzinfo)
-    horizon = datetime(LAST_YEAR, 1, 1, tzinfo=now.tzinfo)
-    sides: tuple[tuple[str, str, Callable[[], Window]], ...] = (
-        ("since", grammar.since, lambda: Window(window.start, max(now, window.end))),
-        ("after", grammar.after, lambda: Window(window.end + TICK, now if now > window.end + TICK else horizon)),
-        ("before", grammar.before, lambda: Window(epoch, window.start - TICK)),
-        ("until", grammar.until, lambda: Window(epoch, window.end)),
-    )
-    for name, pattern, make in sides:
-        at = _last(pattern, before)
-        if at is not None:
-            begin = point.begin - (len(before) - at)
-            meant = Occurrence(make(), Precision.RANGE)
-            return replace(point, occurrence=meant, begin=begin, rule=f"{grammar.language}.{name}")
+    for side in ("since", "after", "before", "until"):
+        lead = _last(getattr(grammar, side), before, grammar)
+        tail = re.compile(rf"\s{{0,3}}(?:{grammar.tails.get(side, NEVER)})", re.IGNORECASE).match(text, point.end)
+        if lead is not None or tail is not None:
+            return TimeReading(
+                Occurrence(_side(side, window, now), Precision.RANGE),
+                point.begin - (lead or 0),
+                point.end if tail is None else tail.end(),
+                f"{grammar.language}.{side}",
+            )
     return point
 
 
-def _last(pattern: str, before: str) -> int | None:
-    """Return where the words just before a time begin, if they are these."""
-    found = re.search(rf"(?<!\w)(?:{pattern})(?:\s+the)?\s*$", before, re.IGNORECASE)
-    return None if found is None else found.start()
+def _side(side: str, window: Window, now: datetime) -> Window:
+    """Return what is since, after, before or until a time."""
+    if side == "since":
+        return Window(window.start, max(now, window.end))
+    if side == "after":
+        start = window.end + TICK
+        return Window(start, max(now, start) if now > start else datetime(LAST_YEAR, 1, 1, tzinfo=now.tzinfo))
+    end = window.end if side == "until" else window.start - TICK
+    year = FIRST_YEAR if end.year > FIRST_YEAR else EARLIER_YEAR
+    return Window(datetime(year, 1, 1, tzinfo=now.tzinfo), end)
+
+
+def _last(pattern: str, before: str, grammar: Grammar) -> int | None:
+    """Return how far before a time the words begin that stand directly before it, if they are these."""
+    near = before[-NEAR:]
+    whole = rf"(?<!\w)(?:{pattern})(?:\s{{1,3}}(?:{grammar.article}))?\s{{0,3}}$" if grammar.spaced else rf"(?:{pattern})\s{{0,2}}$"
+    found = re.search(whole, near, re.IGNORECASE)
+    return None if found is None else len(near) - found.start()

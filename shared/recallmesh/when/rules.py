@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from recallmesh.core.time import Occurrence
 from recallmesh.when import calendar
 from recallmesh.when.grammar import Grammar, Phrase
+from recallmesh.when.numeral import read_han
 
 CENTURY = 100
 FAR = 10_000
@@ -28,15 +29,16 @@ class Asked:
 def read_match(match: re.Match[str], phrase: Phrase, grammar: Grammar, asked: Asked) -> Occurrence | None:
     """Return the stretch that a match means, nothing where it means none (30 February)."""
     try:
-        return RULES[phrase.rule](_Words(match, grammar), phrase, asked)
-    except (ValueError, OverflowError):
-        return None
+        return RULES[phrase.rule](_Words(match, grammar, asked.now.year), phrase, asked)
+    except (ValueError, OverflowError, LookupError):
+        return None  # LookupError: a letter that only looks like one of the table's ("ı"), or a day of no year
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
     match: re.Match[str]
     grammar: Grammar
+    this_year: int
 
     def text(self, group: str) -> str:
         """Return what a slot matched, folded; empty when the template has no such slot."""
@@ -50,12 +52,30 @@ class _Words:
             return None
         if found.isdecimal():
             return int(found)
-        return self.grammar.ordinals.get(found) or self.grammar.numbers[found]
+        named = self.grammar.ordinals.get(found) or self.grammar.numbers.get(found)
+        return named or read_han(found)
+
+    def month(self, group: str = "month") -> int:
+        """Return the number of the matched month."""
+        found = self.text(group)
+        return self.grammar.months.get(found) or self.number_before(found)
+
+    @staticmethod
+    def number_before(found: str) -> int:
+        """Return the number that a month is called by (7月)."""
+        number = found[:-1].strip()
+        return int(number) if number.isdecimal() else read_han(number)
 
     @property
-    def month(self) -> int:
-        """The number of the matched month."""
-        return self.grammar.months[self.text("month")]
+    def unit(self) -> str:
+        """The matched unit."""
+        return self.grammar.units[self.text("unit")]
+
+    @property
+    def year(self) -> int | None:
+        """The year, be it a number or told from now."""
+        told = self.text("rel")
+        return self.this_year + self.grammar.years[told] if told else self.number("year")
 
 
 def _day(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
@@ -65,7 +85,7 @@ def _day(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
 
 def _ago(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence | None:
     count = words.number("n")
-    name = phrase.unit or words.grammar.units[words.text("unit")]
+    name = phrase.unit or words.unit
     if count is None:
         count = 1
     if count > FAR:
@@ -75,12 +95,12 @@ def _ago(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence | None:
 
 def _rolling(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence | None:
     count = words.number("n") or 1
-    name = phrase.unit or words.grammar.units[words.text("unit")]
+    name = phrase.unit or words.unit
     return None if count > FAR else calendar.rolling(name, count, asked.now)
 
 
 def _unit(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
-    return calendar.unit(phrase.unit or words.grammar.units[words.text("unit")], asked.now, phrase.offset)
+    return calendar.unit(phrase.unit or words.unit, asked.now, phrase.offset)
 
 
 def _weekday(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
@@ -101,30 +121,30 @@ def _weekend(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
 def _date(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     del phrase
     number = words.number("day") or 0
-    year = words.number("year")
+    year = words.year
     if year is not None:
-        return calendar.date(year, words.month, number, asked.now.tzinfo)
-    return _settled(lambda year: calendar.date(year, words.month, number, asked.now.tzinfo), asked)
+        return calendar.date(year, words.month(), number, asked.now.tzinfo)
+    return _settled(lambda year: calendar.date(year, words.month(), number, asked.now.tzinfo), asked)
 
 
 def _month(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
-    year = words.number("year")
+    year = words.year
     if year is not None:
-        return calendar.month(year, words.month, asked.now.tzinfo)
+        return calendar.month(year, words.month(), asked.now.tzinfo)
     if phrase.offset:
-        return _before_now(lambda year: calendar.month(year, words.month, asked.now.tzinfo), asked.now, phrase.offset)
-    return _settled(lambda year: calendar.month(year, words.month, asked.now.tzinfo), asked)
+        return _before_now(lambda year: calendar.month(year, words.month(), asked.now.tzinfo), asked.now, phrase.offset)
+    return _settled(lambda year: calendar.month(year, words.month(), asked.now.tzinfo), asked)
 
 
 def _year(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     del phrase
-    return calendar.year(words.number("year") or 0, asked.now.tzinfo)
+    return calendar.year(words.year or 0, asked.now.tzinfo)
 
 
 def _quarter(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     del phrase
     number = words.number("quarter") or 0
-    year = words.number("year")
+    year = words.year
     if year is not None:
         return calendar.quarter(year, number, asked.now.tzinfo)
     return _settled(lambda year: calendar.quarter(year, number, asked.now.tzinfo), asked)
@@ -132,7 +152,7 @@ def _quarter(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
 
 def _season(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     name = words.grammar.seasons[words.text("season")]
-    year = words.number("year")
+    year = words.year
     if year is not None:
         return calendar.season(name, year, asked.now.tzinfo)
     if phrase.offset:
@@ -147,17 +167,50 @@ def _decade(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     return calendar.unit("decade", datetime(century + number, 1, 1, tzinfo=asked.now.tzinfo))
 
 
-def _iso(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+def _days(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+    """Read "from 3 to 9 March"."""
     del phrase
-    year, month, day = (words.number(group) for group in ("year", "m", "day"))
-    if day is None:
-        return calendar.month(year or 0, month or 0, asked.now.tzinfo)
-    return calendar.date(year or 0, month or 0, day, asked.now.tzinfo)
+    first, last = words.number("first") or 0, words.number("day") or 0
+
+    def make(year: int) -> Occurrence:
+        start = calendar.date(year, words.month(), first, asked.now.tzinfo)
+        return calendar.span(start, calendar.date(year, words.month(), last, asked.now.tzinfo))
+
+    return _settled(make, asked) if words.year is None else make(words.year)
+
+
+def _months(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+    """Read "from November to January (2025)": the year is the last month's."""
+    del phrase
+    first, last = words.month("from"), words.month()
+
+    def make(year: int) -> Occurrence:
+        start = calendar.month(year - 1 if first > last else year, first, asked.now.tzinfo)
+        return calendar.span(start, calendar.month(year, last, asked.now.tzinfo))
+
+    return _settled(make, asked) if words.year is None else make(words.year)
+
+
+def _years(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+    del phrase
+    zone = asked.now.tzinfo
+    return calendar.span(calendar.year(words.number("from_year") or 0, zone), calendar.year(words.year or 0, zone))
+
+
+def _weekday_of_week(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+    wanted = words.grammar.weekdays[words.text("weekday")]
+    return calendar.day(asked.now, wanted - asked.now.weekday() + 7 * phrase.offset)
+
+
+def _rolling_days(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+    """Read "the last few days"."""
+    del words
+    return calendar.rolling("day", phrase.offset, asked.now)
 
 
 def _settled(make: Callable[[int], Occurrence], asked: Asked) -> Occurrence:
     """Choose the year: for a question the last time it began, for a statement the nearest."""
-    made = [found for year in range(asked.now.year - 4, asked.now.year + 2) if (found := _made(make, year))]
+    made = [found for year in range(asked.now.year - 8, asked.now.year + 2) if (found := _made(make, year))]
     begun = [found for found in made if found.window.start <= asked.now]
     if asked.past:
         return begun[-1]
@@ -197,5 +250,9 @@ RULES: dict[str, Rule] = {
     "quarter": _quarter,
     "season": _season,
     "decade": _decade,
-    "iso": _iso,
+    "days": _days,
+    "months": _months,
+    "years": _years,
+    "weekday_of_week": _weekday_of_week,
+    "rolling_days": _rolling_days,
 }
