@@ -92,12 +92,14 @@ class Assembly:
     """One process's parts: each is built once, here, or as a client of the place that its settings name.
 
     A part in ``hosted`` is built here whatever its address says: the same settings serve every process of a mesh.
+    ``given_embedder`` takes the place of the one that the settings name.
     """
 
     settings: Settings
     hosted: frozenset[Part]
     stack: AsyncExitStack
     metrics: Metrics = field(default_factory=Metrics)
+    given_embedder: Embedder | None = None
     _built: dict[str, object] = field(default_factory=dict)
 
     async def arm(self, name: ArmName) -> Arm:
@@ -190,7 +192,9 @@ class Assembly:
     async def _open_embedder(self) -> Embedder:
         address = self.address(Part.EMBEDDER)
         embedder: Embedder
-        if address:
+        if self.given_embedder is not None:
+            embedder = self.given_embedder
+        elif address:
             embedder = RemoteEmbedder(await self._channel(address))
         else:
             embedder = await self._enter(parts.open_embedder_here(self.settings))
@@ -263,10 +267,12 @@ class Assembly:
 
 
 @asynccontextmanager
-async def open_assembly(settings: Settings, hosted: frozenset[Part]) -> AsyncIterator[Assembly]:
+async def open_assembly(
+    settings: Settings, hosted: frozenset[Part], *, embedder: Embedder | None = None
+) -> AsyncIterator[Assembly]:
     """Open an assembly; what it builds is closed with it, last first."""
     async with AsyncExitStack() as stack:
-        yield Assembly(settings, hosted, stack)
+        yield Assembly(settings, hosted, stack, given_embedder=embedder)
 
 
 @asynccontextmanager

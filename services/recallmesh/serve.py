@@ -5,12 +5,21 @@ import ipaddress
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import structlog
 from prometheus_client import start_http_server
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import (
+    ArmTimeout,
+    ConflictingWrite,
+    EmbeddingMismatch,
+    FieldViolation,
+    InvalidArgument,
+    NotReady,
+    StoreUnavailable,
+)
 from recallmesh.mesh import Assembly, Part, open_assembly
 from recallmesh.rpc.admin import host_admin
 from recallmesh.rpc.arm import host_arms
@@ -24,51 +33,80 @@ from recallmesh.rpc.server import RunningServer, open_server
 from recallmesh.rpc.vectors import host_vectors
 from recallmesh.settings import Settings
 
+PASSING = (StoreUnavailable, EmbeddingMismatch, NotReady, ArmTimeout, ConflictingWrite)
+"""What the state of a store does not allow now, and may later."""
+RETRY_S = 1.0
+"""Seconds before building again what a store did not allow."""
+
 _log = structlog.get_logger("recallmesh.serve")
 
 
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A server, and the building of what it hosts: done when it hosts all of it."""
+
+    server: RunningServer
+    building: asyncio.Task[None]
+
+
 async def serve(settings: Settings, hosted: frozenset[Part], started: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; then drain and stop. ``started`` is told the address once it listens."""
+    """Serve until SIGTERM or SIGINT; then drain and stop. ``started`` is told the address once all is hosted."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    async with open_serving(settings, hosted, stop) as server:
-        if server is None:
-            return
-        started(f"{host_of(settings.server.listen)}:{server.port}")
-        await stop.wait()
-        _log.info("draining", calls=server.door.inside)
+    async with open_serving(settings, hosted) as serving:
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((serving.building, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if serving.building.done():
+            await serving.building
+            started(f"{host_of(settings.server.listen)}:{serving.server.port}")
+        await stopping
+        _log.info("draining", calls=serving.server.door.inside)
 
 
 @asynccontextmanager
-async def open_serving(
-    settings: Settings, hosted: frozenset[Part], stop: asyncio.Event
-) -> AsyncIterator[RunningServer | None]:
-    """Build the hosted parts and listen; gives nothing when stopped before that."""
+async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIterator[Serving]:
+    """Listen, and build the hosted parts meanwhile: the process lives before it is ready."""
     own = settings.server
     check_listen(own.listen)
-    async with open_assembly(settings, hosted) as assembly:
-        building = asyncio.create_task(host(assembly, hosted))
-        stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait((building, stopping), return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not building.done():
-            building.cancel()
-            await asyncio.gather(building, return_exceptions=True)
-            yield None
-            return
-        _offer_metrics(settings, assembly)
-        async with open_server(
+    async with (
+        open_assembly(settings, hosted) as assembly,
+        open_server(
             own.listen,
-            building.result(),
+            None,
             limits=DoorLimits(deadline_s=own.deadline_s, deadline_cap_s=own.deadline_cap_s, in_flight=own.in_flight),
             observe=assembly.metrics.observe_rpc,
             reflection=own.reflection,
             drain_s=own.drain_s,
             grace_s=own.grace_s,
-        ) as server:
-            yield server
+        ) as server,
+    ):
+        _offer_metrics(settings, assembly)
+        building = asyncio.create_task(_build(assembly, hosted, server))
+        try:
+            yield Serving(server, building)
+        finally:
+            building.cancel()
+            await asyncio.gather(building, return_exceptions=True)
+
+
+async def _build(assembly: Assembly, hosted: frozenset[Part], server: RunningServer) -> None:
+    """Build the hosted parts; what a store does not allow now is tried again, since its state may change."""
+    said = ""
+    while True:
+        try:
+            parts = await host(assembly, hosted)
+        except PASSING as error:
+            server.wait_for(error)
+            if error.message != said:
+                _log.warning("cannot start yet", reason=error.reason, detail=error.message)
+            said = error.message
+            await asyncio.sleep(RETRY_S)
+        else:
+            await server.host(parts)
+            await server.readiness.ask()
+            return
 
 
 async def host(assembly: Assembly, hosted: frozenset[Part]) -> list[Hosted]:

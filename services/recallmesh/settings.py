@@ -3,11 +3,12 @@
 import os
 import re
 from difflib import get_close_matches
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from recallmesh.bank.settings import BankSettings
 from recallmesh.core.errors import FieldViolation, InvalidArgument
@@ -24,9 +25,10 @@ PREFIX = "RECALLMESH_"
 CLIENT_NAMES = frozenset({"RECALLMESH_SERVER"})
 """Names that the command line reads; no setting of a server."""
 FOREIGN = re.compile(
-    r"RECALLMESH_TEST_\w+|\w+_SERVICE_(HOST|PORT(_\w+)?)|\w+_PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?"
+    r"RECALLMESH_TEST_\w+|(?!\w*__)(\w+_SERVICE_(HOST|PORT(_\w+)?)|\w+_PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)"
 )
-"""Names that are not ours: those of tests, and what Kubernetes puts into every pod for every Service."""
+"""Names that are not ours: those of tests, and what Kubernetes puts into every pod for every Service. Two
+underscores are ours alone: a mistyped ``…__METRIC_PORT`` is no name of Kubernetes."""
 
 
 def default_data() -> Path:
@@ -117,6 +119,8 @@ def load_settings(**given: Any) -> Settings:  # noqa: ANN401 - any field of any 
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         raise InvalidArgument(*(_violation(problem["loc"], problem["msg"]) for problem in error.errors())) from error
+    except SettingsError as error:
+        raise InvalidArgument(*_no_json(error.__cause__)) from error
 
 
 def known_names(model: type[BaseModel] = Settings, prefix: str = PREFIX) -> tuple[str, ...]:
@@ -140,6 +144,15 @@ def _is_unknown(name: str) -> bool:
 def _unknown(name: str) -> str:
     close = get_close_matches(name.upper(), known_names(), n=1, cutoff=0.5)
     return f"is no setting{f'; did you mean {close[0]}?' if close else ''}"
+
+
+def _no_json(cause: BaseException | None) -> list[FieldViolation]:
+    """Blame the variables that hold the text which could not be read: pydantic names only the part they belong to."""
+    text = cause.doc if isinstance(cause, JSONDecodeError) else None
+    names = [name for name in sorted(os.environ) if name.upper() in known_names() and os.environ[name] == text]
+    return [FieldViolation(name, f"{text!r} is no JSON, which lists and tables are set by") for name in names] or [
+        FieldViolation(PREFIX, "a value cannot be read")
+    ]
 
 
 def _violation(where: tuple[int | str, ...], message: str) -> FieldViolation:

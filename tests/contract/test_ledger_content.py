@@ -2,7 +2,6 @@
 
 import sqlite3
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -277,15 +276,6 @@ async def test_candidates_are_bounded_but_the_named_one_is_among_them(bed: Bed):
     found = await bed.ledger.entities_like(bed.uid, ("smith",))
     assert len(found) <= 201
     assert "Smith" in {one.name for one in found}
-
-
-async def test_a_moment_keeps_its_instant_not_its_offset(bed: Bed):
-    east = NOW.astimezone(tz=None) + timedelta(microseconds=7)
-    [memory] = (await bed.write("doc", chunk("a", fact("a", mentioned=east)))).added
-    read = (await bed.memory(memory.id)).mentioned
-    assert read == east
-    assert read is not None
-    assert read.utcoffset() == timedelta()
 
 
 async def test_a_database_without_its_schema_is_not_ready(backend: Backend):

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from recallmesh.core.arm import ArmName, Hit
 from recallmesh.core.bank import Bank, BankConfig, BankRef
-from recallmesh.core.encoder import RerankerInfo
-from recallmesh.core.errors import BankNotFound
+from recallmesh.core.encoder import EmbedderInfo, RerankerInfo
+from recallmesh.core.errors import BankNotFound, StoreUnavailable
 from recallmesh.core.memory import FactType, Memory
 from recallmesh.core.recall import RecallRequest
 from recallmesh.recall.orchestrator import Orchestrator
@@ -27,13 +27,16 @@ def memory(number: int, text: str = "", **fields) -> Memory:
     return Memory(id=name(number), text=text or f"fact {number}", **fields)
 
 
-def hits(*numbers: int) -> tuple[Hit, ...]:
-    return tuple(Hit(name(number), 1.0 / place, f"because {number}") for place, number in enumerate(numbers, 1))
+def hits(*numbers: int, contexts=None) -> tuple[Hit, ...]:
+    told = contexts or {}
+    return tuple(
+        Hit(name(number), 1.0 / place, f"because {number}", told.get(number)) for place, number in enumerate(numbers, 1)
+    )
 
 
 class FakeArm:
-    def __init__(self, *numbers: int, error: Exception | None = None, hang: bool = False) -> None:
-        self.hits, self.error, self.hang = hits(*numbers), error, hang
+    def __init__(self, *numbers: int, error: Exception | None = None, hang: bool = False, contexts=None) -> None:
+        self.hits, self.error, self.hang = hits(*numbers, contexts=contexts), error, hang
         self.queries, self.cancelled, self.begun = [], 0, asyncio.Event()
 
     async def search(self, query):
@@ -51,8 +54,8 @@ class FakeArm:
 
 
 class FakeEmbedder:
-    def __init__(self, *, error: Exception | None = None, hang: bool = False) -> None:
-        self.calls, self.error, self.hang = 0, error, hang
+    def __init__(self, *, error: Exception | None = None, hang: bool = False, mute: bool = False) -> None:
+        self.calls, self.error, self.hang, self.mute, self.described = 0, error, hang, mute, 0
 
     async def embed(self, texts, kind):  # noqa: ARG002 - the port's names
         self.calls += 1
@@ -61,6 +64,12 @@ class FakeEmbedder:
         if self.error:
             raise self.error
         return ((1.0, 0.0),) * len(texts)
+
+    async def info(self):
+        self.described += 1
+        if self.error or self.mute:
+            raise self.error or StoreUnavailable("the model does not answer")
+        return EmbedderInfo("fake", "fake", 2, 512, cosine_mean=0.6, cosine_high=0.8)
 
 
 class FakeReranker:

@@ -177,6 +177,22 @@ def test_every_noun_survives_the_round_trip(name, data):
     if name == "retain":  # an empty kind of entity is read as a concept
         noun = _with_kinds(noun)
     assert returned == noun
+    assert told(returned) == told(noun)
+
+
+INSTANTS = {"created", "updated", "last_mentioned"}
+"""What a service's clock or a count gave: travels as an instant, in UTC."""
+
+
+def told(value, name=""):
+    """Return a noun with its times as they are told: datetimes of one instant are equal whatever their offset."""
+    if isinstance(value, datetime):
+        return (value.astimezone(UTC) if name in INSTANTS else value).isoformat()
+    if dataclasses.is_dataclass(value):
+        return [told(getattr(value, field.name), field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, tuple):
+        return [told(part) for part in value]
+    return None
 
 
 def _with_kinds(request):
@@ -207,6 +223,22 @@ def test_the_askers_offset_from_utc_travels():
     got = recall_codec.recall_from_pb(sent, TENANT).query_time
     assert got == asked
     assert got.utcoffset() == timedelta(hours=10)
+
+
+def test_a_window_across_a_change_of_the_clocks_keeps_both_offsets():
+    summer, winter = timezone(timedelta(hours=2)), timezone(timedelta(hours=1))
+    october = Window(datetime(2026, 10, 1, tzinfo=summer), datetime(2026, 10, 31, 23, 59, tzinfo=winter))
+    to_utc = Window(datetime(2026, 10, 1, tzinfo=summer), datetime(2026, 10, 31, 23, 59, tzinfo=UTC))
+    for window in (october, to_utc):
+        assert told(time_codec.window_from_pb(time_codec.window_to_pb(window))) == told(window)
+    same = time_codec.window_to_pb(Window(october.start, october.start))
+    assert not same.HasField("end_utc_offset")
+
+
+def test_a_first_moment_of_the_calendar_travels():
+    east = timezone(timedelta(hours=1))
+    first = Window(datetime(1, 1, 1, tzinfo=east), datetime(9999, 12, 31, 23, 59, tzinfo=timezone(-timedelta(hours=1))))
+    assert told(time_codec.window_from_pb(time_codec.window_to_pb(first))) == told(first)
 
 
 def test_a_naive_moment_is_utc():

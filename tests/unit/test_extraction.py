@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ from recallmesh.core.memory import FactType
 from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.when import TimeReading
 from recallmesh.retain.dating import say
-from recallmesh.retain.extraction import Passage
+from recallmesh.retain.extraction import FoundName, Passage
 from recallmesh.retain.local import LocalExtractor
 
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
@@ -90,6 +91,7 @@ async def test_relative_dates_are_written_out_and_full_ones_left_alone():
     assert fact.text == (
         "Caroline: I met Ida yesterday (18 August 2026), and we planned the regatta of last month (July 2026)."
     )
+    assert fact.occurred == FewTimes.MEANT["yesterday"]
     (fact,) = await facts("Caroline: I moved to Bergen in 2019.")
     assert fact.text == "Caroline: I moved to Bergen in 2019."
     assert fact.occurred == FewTimes.MEANT["in 2019"]
@@ -184,7 +186,7 @@ async def test_names_are_found_with_their_kinds():
     assert await names("The University of Bergen and the Bank of England wrote to Ida and Rune.") == {
         "University of Bergen": "organisation",
         "Bank of England": "organisation",
-        "Ida": "place",
+        "Ida": "concept",
         "Rune": "concept",
     }
 
@@ -249,3 +251,75 @@ async def test_every_word_of_a_long_passage_is_kept_in_verbose():
 async def test_own_instructions_need_an_llm():
     with pytest.raises(NotReady):
         await facts("Ida keeps bees.", mode=ExtractionMode.CUSTOM)
+
+
+async def call_facts(*said, mode=ExtractionMode.CONCISE, known=()):
+    """Read passages of one call and document, each told after the one before."""
+    passages = []
+    for text in said:
+        before = replace(passages[-1], before=None) if passages else None
+        passages.append(Passage(text, now=NOW, before=before, known=known))
+    found = await LocalExtractor(FewTimes()).extract(tuple(passages), mode, RetainTuning())
+    return [[fact.text for fact in facts] for facts in found], {
+        name.name: name.kind for facts in found for fact in facts for name in fact.names
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "expected"),
+    [
+        (
+            "Leo: Oh no. What does a new one cost?",
+            "Nadia: About 310,000 kroner.",
+            "Leo: What does a new one cost?\nNadia: About 310,000 kroner.",
+        ),
+        (
+            "Leo: Is that because of the class?",
+            "Nadia: Because of liver treats, honestly.",
+            "Leo: Is that because of the class?\nNadia: Because of liver treats, honestly.",
+        ),
+        (
+            "Leo: Did you ask the cooperative for a loan?",
+            "Nadia: No, maybe I should do that.",
+            "Leo: Did you ask the cooperative for a loan?\nNadia: No, maybe I should do that.",
+        ),
+        ("Leo: Who was it yesterday?", "Nadia: Samira.", "Leo: Who was it yesterday (18 August 2026)?\nNadia: Samira."),
+    ],
+)
+async def test_a_fragment_carries_the_question_of_the_turn_before(question, answer, expected):
+    assert (await call_facts(question, answer))[0][1] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("Leo: What does a new one cost?", "Nadia: The new oven costs about 310,000 kroner."),
+        ("Leo: A new one is expensive.", "Nadia: About 310,000 kroner."),
+        ("Nadia: What does a new one cost?", "Nadia: About 310,000 kroner."),
+        ("Leo: How are you?", "Nadia: Tired and cold."),
+    ],
+)
+async def test_a_whole_sentence_or_one_that_answers_nothing_carries_no_question(before, text):
+    assert (await call_facts(before, text))[0][1] == [text]
+
+
+async def test_verbatim_carries_no_question():
+    said = ("Leo: What does a new one cost?", "Nadia: About 310,000 kroner.")
+    assert (await call_facts(*said, mode=ExtractionMode.VERBATIM))[0] == [[said[0]], [said[1]]]
+
+
+async def test_a_name_that_opens_a_sentence_is_one_if_it_is_one_elsewhere_in_the_call():
+    _, found = await call_facts("Leo: Painting helps me a lot.", "Leo: Pixel is a dog.", "Leo: She likes Pixel.")
+    assert set(found) == {"Leo", "Pixel"}
+
+
+async def test_a_name_that_opens_a_sentence_is_one_if_the_bank_knows_it():
+    known = (FoundName("Pixel", "person"), FoundName("Art"))
+    _, found = await call_facts("Leo: Pixel is tired today.", "Leo: Art is long, and I love art.", known=known)
+    assert found == {"Leo": "person", "Pixel": "person"}
+
+
+async def test_a_name_has_one_kind_in_a_call_and_one_slip_among_many_mentions_does_not_tell_it():
+    said = ["Leo: We live in Bergen.", "Leo: We love Bergen.", "Leo: They met in Hamlet."]
+    _, found = await call_facts(*said, *(f"Leo: Number {n}: we read Hamlet." for n in range(12)))
+    assert (found["Bergen"], found["Hamlet"]) == ("place", "concept")

@@ -601,13 +601,20 @@ async def test_the_trace_names_a_floor_as_the_reason():
 
 
 async def test_the_final_score_follows_from_the_scores_told_with_it():
-    ledger = FakeLedger(*(memory(number, mentioned=days_ago(50 * number)) for number in range(1, 7)))
-    here = mesh(ledger=ledger, reranker=FakeReranker(lambda number: number - 3.0))
-    answer = await here.recall(window=LAST_WEEK, tuning=RecallTuning(boosts={K: BoostLevel.HIGH}))
+    mira = (Mention("e1", "Mira", "person"),)
+    ledger = FakeLedger(
+        *(memory(number, mentioned=days_ago(50 * number), mentions=mira * (number % 2)) for number in range(1, 7))
+    )
+    arms = four_arms(graph=FakeArm(1, 2, 3, contexts={1: 0.7, 2: 0.8, 3: 0.7}))
+    here = mesh(ledger=ledger, arms=arms, reranker=FakeReranker(lambda number: number - 3.0))
+    answer = await here.recall("Mira?", window=LAST_WEEK, tuning=RecallTuning(boosts={K: BoostLevel.HIGH}))
+    assert len({each.scores.context_prior for each in answer.memories}) == 3
+    assert {each.scores.naming_prior for each in answer.memories} == {1.0, 0.25}
     for each in answer.memories:
         told = each.scores
         boosts = told.recency_boost * told.temporal_boost * told.proof_boost * told.strategy_boost
-        odds = told.relevance / (1 - told.relevance) * told.fusion_prior * boosts**2
+        priors = told.fusion_prior * told.context_prior * told.naming_prior
+        odds = told.relevance / (1 - told.relevance) * priors * boosts**2
         assert told.final == pytest.approx(odds / (1 + odds))
 
 
@@ -621,3 +628,60 @@ async def test_a_strategy_boost_leaves_the_prior_of_rrf_alone():
 async def test_between_equal_readings_the_fused_rank_decides():
     answer = await mesh(reranker=FakeReranker(lambda number: float(number < 5))).recall()
     assert numbers(answer) == [2, 3, 1, 4, 5]
+
+
+async def test_among_equal_readings_the_nearer_context_comes_first():
+    near = mesh(
+        arms=four_arms(graph=FakeArm(1, 2, 3, contexts={1: 0.7, 2: 0.7, 3: 0.9})),
+        reranker=FakeReranker(lambda number: float(number < 4)),
+    )
+    answer = await near.recall()
+    assert numbers(answer)[0] == 3
+    off = replace(near, defaults=RecallDefaults(context_weight=0.0))
+    assert numbers(await off.recall())[0] != 3
+
+
+async def test_the_embedder_is_asked_once_how_its_cosines_scatter():
+    here = mesh(reranker=FakeReranker())
+    recaller = here.recaller()
+    for _ in range(3):
+        await recaller.recall(RecallRequest(REF, "what happened"))
+    assert here.embedder.described == 1
+
+
+async def test_without_the_context_cosines_or_the_embedder_the_order_is_the_plain_one():
+    plain = await mesh(reranker=FakeReranker(), defaults=RecallDefaults(context_weight=0.0)).recall()
+    for here in (mesh(reranker=FakeReranker()), mesh(arms=four_arms(graph=FakeArm()), reranker=FakeReranker())):
+        answer = await here.recall()
+        assert {each.scores.context_prior for each in answer.memories} == {1.0}
+    assert [each.scores.final for each in (await mesh(reranker=FakeReranker()).recall()).memories] == [
+        each.scores.final for each in plain.memories
+    ]
+
+
+async def test_an_embedder_that_does_not_describe_itself_costs_the_context_prior_alone():
+    here = mesh(
+        arms=four_arms(graph=FakeArm(1, 2, contexts={1: 0.9, 2: 0.6})),
+        embedder=FakeEmbedder(mute=True),
+        reranker=FakeReranker(),
+    )
+    answer = await here.recall()
+    assert part(answer, "embedder").state is PartState.OK
+    assert {each.scores.context_prior for each in answer.memories} == {1.0}
+
+
+async def test_what_mentions_nothing_of_what_the_query_names_needs_more_to_come_first():
+    mira = (Mention("e1", "Mira", "person"),)
+    ledger = FakeLedger(*(memory(number, mentions=mira * (number == 3)) for number in range(1, 7)))
+    here = mesh(ledger=ledger, reranker=FakeReranker(lambda number: 1.0 if number == 1 else 0.0))
+    assert numbers(await here.recall("who paints"))[0] == 1
+    assert numbers(await here.recall("what does Mira paint"))[0] == 3
+    off = replace(here, defaults=RecallDefaults(unnamed_odds=1.0))
+    assert numbers(await off.recall("what does Mira paint"))[0] == 1
+
+
+async def test_not_reranked_the_priors_touch_nothing():
+    mira = (Mention("e1", "Mira", "person"),)
+    ledger = FakeLedger(*(memory(number, mentions=mira * (number == 5)) for number in range(1, 7)))
+    here = mesh(ledger=ledger, arms=four_arms(graph=FakeArm(3, 5, contexts={3: 0.6, 5: 0.9})))
+    assert numbers(await here.recall("what of Mira")) == numbers(await mesh().recall("what of Mira"))

@@ -2,8 +2,9 @@
 
 import re
 
+from recallmesh.bank.text import size_violations
 from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.limits import BANK_ID_CHARS
+from recallmesh.core.limits import BANK_ID_CHARS, BANK_NAME_BYTES
 
 _BANK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]*")
 
@@ -23,3 +24,18 @@ def checked_bank_id(bank_id: str) -> str:
         description = "may hold letters, digits and . _ : @ - and begins with a letter or digit"
         raise InvalidArgument(FieldViolation("bank_id", description))
     return bank_id
+
+
+def checked_bank_name(name: str) -> str:
+    """Return a bank's name for people; it may be empty.
+
+    Raises:
+        InvalidArgument: it is too long, holds a NUL or is not valid Unicode.
+
+    """
+    violations = [*size_violations("name", name, BANK_NAME_BYTES)]
+    if "\x00" in name:
+        violations.append(FieldViolation("name", "contains a NUL character"))
+    if violations:
+        raise InvalidArgument(*violations)
+    return name

@@ -1,81 +1,110 @@
 """A recall's answer as a person reads it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.table import Table
 from rich.text import Text
 
+from recallmesh.cli.screen import printable
 from recallmesh.core.arm import ArmName
 from recallmesh.core.memory import Memory
 from recallmesh.core.recall import PartState, RecallAnswer, RecalledMemory
-from recallmesh.core.time import Precision
+from recallmesh.core.time import Precision, Window
 
 SIGNS = {ArmName.SEMANTIC: "sem", ArmName.KEYWORD: "key", ArmName.GRAPH: "gra", ArmName.TEMPORAL: "tem"}
 SILENT = (PartState.FAILED, PartState.TIMED_OUT, PartState.UNAVAILABLE)
+NOON = timedelta(hours=12)
 
 
-def when(memory: Memory) -> str:
+def when(memory: Memory, zone: tzinfo) -> str:
     """Say when a memory was, as exactly as it is known."""
-    if memory.occurred is not None:
-        start, end = memory.occurred.window.start, memory.occurred.window.end
-        match memory.occurred.precision:
-            case Precision.YEAR:
-                return f"{start:%Y}"
-            case Precision.MONTH:
-                return f"{start:%b %Y}"
-            case Precision.DAY | Precision.INSTANT:
-                return _day(start)
-            case _:
-                return f"{_day(start)} to {_day(end)}"
-    return "" if memory.mentioned is None else f"said {_day(memory.mentioned)}"
+    if memory.occurred is None:
+        return "" if memory.mentioned is None else f"said {_day(memory.mentioned.astimezone(zone))}"
+    window = memory.occurred.window
+    match memory.occurred.precision:
+        case Precision.INSTANT:
+            return _day(window.start.astimezone(zone))
+        case Precision.YEAR:
+            return f"{window.centre:%Y}"
+        case Precision.MONTH:
+            return f"{window.centre:%b %Y}"
+        case _:
+            return _days(window, zone)
 
 
 def ranks_of(recalled: RecalledMemory) -> str:
     """Say where each arm had the memory: ``sem 1 · key 3``."""
-    return " · ".join(f"{SIGNS.get(arm, arm)} {rank}" for arm, rank in sorted(recalled.ranks.items()))
+    return " · ".join(f"{SIGNS[arm]} {recalled.ranks[arm]}" for arm in SIGNS if arm in recalled.ranks)
 
 
-def print_answer(console: Console, answer: RecallAnswer, *, most: int | None = None) -> None:
+def print_answer(screen: Console, answer: RecallAnswer, zone: tzinfo, *, most: int | None = None) -> None:
     """Print the memories, best first, each with its score, its ranks and its time."""
-    _print_troubles(console, answer)
+    _print_troubles(screen, answer)
     if not answer.memories:
-        console.print(Text("nothing found", style="dim"))
+        screen.print(Text(_nothing(answer), style="dim"))
         return
-    for place, recalled in enumerate(answer.memories[:most], start=1):
-        _print_memory(console, place, recalled)
-    hidden = len(answer.memories) - len(answer.memories[:most])
-    parts = [f"{len(answer.memories)} memories, {answer.tokens} tokens"]
+    if screen.is_terminal:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", style="bold", no_wrap=True, min_width=3)
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column(overflow="fold")
+        for place, recalled in enumerate(answer.memories[:most], start=1):
+            text = Text(printable(recalled.memory.text))
+            score = f"{recalled.scores.final:.3f}"
+            table.add_row(str(place), score, Group(text, Text(_notes(recalled, zone), style="dim")))
+        screen.print(table)
+    else:
+        for place, recalled in enumerate(answer.memories[:most], start=1):
+            screen.print(Text(f"{place:>3}  {recalled.scores.final:.3f}  {printable(recalled.memory.text)}"))
+            screen.print(Text(f"            {_notes(recalled, zone)}"))
+    screen.print(Text(_sum(answer, zone, most), style="dim"))
+
+
+def _nothing(answer: RecallAnswer) -> str:
+    if answer.omitted:
+        return f"nothing fitted: {answer.omitted} memories were considered; a larger --max-tokens lets them in"
+    return "nothing found: the bank is empty, or no memory passes the filters (recallmesh bank show BANK)"
+
+
+def _notes(recalled: RecalledMemory, zone: tzinfo) -> str:
+    memory = recalled.memory
+    notes = [ranks_of(recalled), when(memory, zone), " ".join(f"#{tag}" for tag in memory.tags)]
+    if recalled.oversized:
+        notes.append("longer than asked for: nothing else fitted")
+    return "   ".join(printable(note) for note in notes if note)
+
+
+def _sum(answer: RecallAnswer, zone: tzinfo, most: int | None) -> str:
+    count = len(answer.memories)
+    hidden = count - len(answer.memories[:most])
+    parts = [f"{count} {'memory' if count == 1 else 'memories'}, {answer.tokens} tokens"]
     if hidden:
         parts.append(f"{hidden} of them not shown here")
     if answer.omitted:
         parts.append(f"{answer.omitted} more were considered")
     if answer.window is not None:
-        window = answer.window.window
         named = f"{answer.window.phrase!r}, " if answer.window.phrase else ""
-        parts.append(f"time: {named}{_day(window.start)} to {_day(window.end)}")
-    console.print(Text("  ".join(parts), style="dim"))
+        parts.append(f"time: {named}{_days(answer.window.window, zone)}")
+    return " · ".join(parts)
 
 
-def _print_memory(console: Console, place: int, recalled: RecalledMemory) -> None:
-    memory = recalled.memory
-    line = Text()
-    line.append(f"{place:>3}  ", style="bold")
-    line.append(f"{recalled.scores.final:.3f}  ", style="cyan")
-    line.append(memory.text)
-    console.print(line)
-    notes = [ranks_of(recalled), when(memory), " ".join(f"#{tag}" for tag in memory.tags)]
-    if recalled.oversized:
-        notes.append("longer than asked for: nothing else fitted")
-    console.print(Text("            " + "   ".join(note for note in notes if note), style="dim"))
-
-
-def _print_troubles(console: Console, answer: RecallAnswer) -> None:
+def _print_troubles(screen: Console, answer: RecallAnswer) -> None:
     for arm in answer.arms:
         if arm.state in SILENT:
-            console.print(Text(f"the {arm.arm} arm did not answer ({arm.state}): {arm.detail}", style="yellow"))
+            screen.print(Text(f"the {arm.arm} arm did not answer ({arm.state}): {arm.detail}", style="yellow"))
     for part in answer.models:
         if part.state in SILENT:
-            console.print(Text(f"the {part.part} did not answer ({part.state}): {part.detail}", style="yellow"))
+            screen.print(Text(f"the {part.part} did not answer ({part.state}): {part.detail}", style="yellow"))
+
+
+def _days(window: Window, zone: tzinfo) -> str:
+    """Name the first and the last day; whole days come in UTC, whose midnights are not the speaker's: noon is safe."""
+    if window.end - window.start < 2 * NOON - timedelta(seconds=1):
+        first, last = window.start.astimezone(zone), window.end.astimezone(zone)
+    else:
+        first, last = window.start + NOON, window.end - NOON
+    return _day(first) if first.date() == last.date() else f"{_day(first)} to {_day(last)}"
 
 
 def _day(moment: datetime) -> str:

@@ -4,20 +4,27 @@ import argparse
 import sys
 
 from recallmesh.cli.places import open_place
-from recallmesh.cli.screen import print_table
+from recallmesh.cli.screen import console, print_table
 from recallmesh.core.admin import Banks
 from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.page import PageRequest
 from recallmesh.rpc.text import bank_json, banks_json, stats_json
 
 DECLINED = 1
+NOBODY = 2
+"""Deleting without --yes where nobody can be asked is a mistake of use."""
 
 
 async def run(words: argparse.Namespace) -> int:
     """Do the one thing that was asked for."""
     actions = {"create": _create, "list": _list, "show": _show, "delete": _delete}
-    if words.action == "delete" and not words.yes and not _agreed(words.bank):
-        return DECLINED
+    if words.action == "delete" and not words.yes:
+        if not sys.stdin.isatty():
+            print("recallmesh: nobody can be asked here\n  to delete the bank for good, say --yes", file=sys.stderr)
+            return NOBODY
+        if not _agreed(words.bank):
+            print("nothing was deleted")
+            return DECLINED
     async with open_place(words) as faces:
         await actions[words.action](words, faces.admin)
     return 0
@@ -41,10 +48,13 @@ async def _list(words: argparse.Namespace, banks: Banks) -> None:
     if words.json:
         print(banks_json(found))
         return
+    if not found and sys.stdout.isatty():
+        print("no banks yet; make one: recallmesh bank create diary")
+        return
     rows = [
         (bank.ref.bank_id, bank.name, f"{bank.created:%Y-%m-%d %H:%M}", bank.config.retain.mode.value) for bank in found
     ]
-    print_table(("bank", "name", "created", "extraction"), rows)
+    print_table(console(), ("bank", "name", "created", "extraction"), rows, folding=frozenset({1}))
 
 
 async def _show(words: argparse.Namespace, banks: Banks) -> None:
@@ -65,7 +75,7 @@ async def _show(words: argparse.Namespace, banks: Banks) -> None:
         ("tags", str(stats.tags)),
         ("not yet indexed", str(stats.pending)),
     ]
-    print_table(("", ""), rows)
+    print_table(console(), ("", ""), rows, folding=frozenset({1}))
 
 
 async def _delete(words: argparse.Namespace, banks: Banks) -> None:
@@ -75,7 +85,8 @@ async def _delete(words: argparse.Namespace, banks: Banks) -> None:
 
 
 def _agreed(bank: str) -> bool:
-    if not sys.stdin.isatty():
-        print("recallmesh: deleting a bank needs --yes where nobody can be asked", file=sys.stderr)
+    try:
+        return input(f"delete bank {bank} and all it holds? [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        print()
         return False
-    return input(f"delete bank {bank} and all it holds? [y/N] ").strip().lower() in {"y", "yes"}

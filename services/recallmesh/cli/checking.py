@@ -1,27 +1,31 @@
 """``recallmesh check-config``: errors, warnings with what to do, and what differs from the defaults."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
-from recallmesh.cli.places import folder
-from recallmesh.cli.screen import print_table
+from recallmesh.cli.address import folder
+from recallmesh.cli.screen import console, print_table
 from recallmesh.settings import PREFIX, Settings, load_settings
+
+PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*@")
+"""The password in a URL."""
 
 
 async def run(words: argparse.Namespace) -> int:
     """Read the settings, warn, and show them."""
     settings = load_settings(data=folder(words.data))
     rows = [
-        (name, shown(value), "" if value == default else f"default: {shown(default)}")
+        (name, shown(value), "" if value == default else shown(default))
         for name, value, default in walk(settings, Settings.model_construct())
         if words.all or value != default
     ]
     if rows:
-        print_table(("setting", "value", ""), rows)
+        print_table(console(), ("setting", "value", "default"), rows, folding=frozenset({1, 2}))
     else:
         print("all settings have their defaults; --all shows them")
     for message, explanation in warnings(settings):
@@ -45,28 +49,47 @@ def shown(value: object) -> str:
         return "-"
     if isinstance(value, SecretStr):
         return "(secret)"
-    return str(value)
+    return PASSWORD.sub(r"\1(secret)@", str(value))
 
 
 def warnings(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield what is allowed but unlikely to be wanted, each with why and what to do."""
-    if settings.reranker.backend == "none" and settings.reranker.address is None:
-        yield (
-            "no cross-encoder reads the best candidates",
-            "Answers keep the order of the fusion. RECALLMESH_RERANKER__BACKEND=onnx turns it on.",
-        )
-    if settings.graph.address is None and settings.semantic.address is not None:
-        yield (
-            "the graph arm runs here, the vectors elsewhere",
-            "Its seeds and semantic links cost a call each. Give RECALLMESH_GRAPH__ADDRESS, or run both in one place.",
-        )
-    if settings.server.deadline_s > settings.server.deadline_cap_s:
-        yield (
-            "the default deadline is longer than the longest allowed",
-            "Calls without a deadline get RECALLMESH_SERVER__DEADLINE_CAP_S. Lower RECALLMESH_SERVER__DEADLINE_S.",
-        )
-    if settings.recall.timeout_s > settings.server.deadline_cap_s:
-        yield (
-            "recall may take longer than a call is allowed to",
-            "RECALLMESH_RECALL__TIMEOUT_S should be below RECALLMESH_SERVER__DEADLINE_CAP_S.",
-        )
+    return ((message, explanation) for wrong, message, explanation in _oddities(settings) if wrong)
+
+
+def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
+    yield (
+        settings.reranker.backend == "none" and settings.reranker.address is None,
+        "no cross-encoder reads the best candidates",
+        "Answers keep the order of the fusion. RECALLMESH_RERANKER__BACKEND=onnx turns it on.",
+    )
+    yield (
+        not settings.recall.reranking,
+        "recall does not ask the cross-encoder",
+        "Answers keep the order of the fusion. RECALLMESH_RECALL__RERANKING=true turns it on.",
+    )
+    yield (
+        settings.graph.address is None and settings.semantic.address is not None,
+        "the graph arm runs here, the vectors elsewhere",
+        "Its seeds and semantic links cost a call each. Give RECALLMESH_GRAPH__ADDRESS, or run both in one place.",
+    )
+    yield (
+        settings.server.deadline_s > settings.server.deadline_cap_s,
+        "the default deadline is longer than the longest allowed",
+        "Calls without a deadline get RECALLMESH_SERVER__DEADLINE_CAP_S. Lower RECALLMESH_SERVER__DEADLINE_S.",
+    )
+    yield (
+        settings.recall.timeout_s > settings.server.deadline_cap_s,
+        "recall may take longer than a call is allowed to",
+        "RECALLMESH_RECALL__TIMEOUT_S should be below RECALLMESH_SERVER__DEADLINE_CAP_S.",
+    )
+    yield (
+        not settings.recall.embed_share < settings.recall.arms_share < settings.recall.rerank_share,
+        "the stages of a recall end in the wrong order",
+        "RECALLMESH_RECALL__EMBED_SHARE, RECALLMESH_RECALL__ARMS_SHARE, RECALLMESH_RECALL__RERANK_SHARE should grow.",
+    )
+    yield (
+        settings.retain.arm_timeout_s >= settings.retain.timeout_s,
+        "retain waits for an arm as long as the whole call may take",
+        "A slow arm fails the call instead of being left to the outbox. Lower RECALLMESH_RETAIN__ARM_TIMEOUT_S.",
+    )

@@ -1,23 +1,27 @@
 """``recallmesh demo``: a whole conversation, questions, and answers with why."""
 
 import argparse
+import shlex
 import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from recallmesh.cli.account import print_account
+from recallmesh.cli.address import folder
 from recallmesh.cli.answer import print_answer
+from recallmesh.cli.batch import batches
+from recallmesh.cli.candidates import LEGEND
 from recallmesh.cli.lines import read_items
-from recallmesh.cli.places import folder
-from recallmesh.cli.retaining import ensure_bank, retain_all, summary
+from recallmesh.cli.retaining import Tally, ensure_bank, retain_all, summary
 from recallmesh.cli.screen import console
 from recallmesh.core.bank import BankRef
 from recallmesh.core.recall import RecallRequest
@@ -28,14 +32,22 @@ from recallmesh.telemetry.log import set_up_logging
 
 BANK = "demo"
 ASKED = datetime.fromisoformat("2026-10-06T09:00:00+02:00")
+ZONE = ASKED.tzinfo or UTC
 QUESTIONS = (
-    ("What can Leo not eat?", "no word of the question is in the answer: the semantic arm finds it"),
+    (
+        "Which nuts does Leo avoid?",
+        "hardly a word of the question is in the answer: the semantic arm reads its meaning",
+    ),
     ("What became of VL-20391?", "an identifier: the keyword arm finds it whole"),
-    ("Why did Nadia leave the bank?", "a reason"),
-    ("Who looks after Pixel when Leo is at sea?", "names tie turns together: the graph arm"),
-    ("What happened in May?", "a time: the temporal arm is asked, with a window"),
+    (
+        "Where does Pixel stay while Leo is aboard the G.O. Sars?",
+        "names that tie turns together: the graph arm has it first",
+    ),
+    ("Why is Nadia going to work in a bakery?", "a reason: the cross-encoder, reading both, lifts the answer"),
+    ("What did Nadia win in June?", "a time: the temporal arm is asked, with a window"),
 )
-SHOWN = 3
+SHOWN = 2
+EXPLAINED = 8
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -48,9 +60,12 @@ async def run(words: argparse.Namespace) -> int:
         for question, why in QUESTIONS:
             await _ask(screen, faces, question, why)
         await _explain(screen, faces)
-        if words.keep:
-            screen.print(f'\nkept in {words.keep}; ask on: recallmesh recall --data {words.keep} --bank {BANK} "…"')
     screen.print(Text(f"\ndone in {time.monotonic() - began:.0f} s", style="dim"))
+    if words.keep:
+        quoted = shlex.quote(words.keep)
+        screen.print(f'kept in {words.keep}; ask on: recallmesh recall --data {quoted} --bank {BANK} "…"')
+    else:
+        screen.print("keep it and ask on: recallmesh demo --keep DIR    your own: recallmesh retain --help")
     return 0
 
 
@@ -65,14 +80,17 @@ async def _open_folder(kept: Path | None) -> AsyncIterator[Path]:
 
 async def _retain(screen: Console, faces: Faces) -> None:
     lines = files("recallmesh.cli").joinpath("demo.jsonl").read_text(encoding="utf-8").splitlines()
-    items = tuple(read_items(lines))
+    items = [item for _, item in read_items(lines)]
     first, last = items[0].time, items[-1].time
     if first is not None and last is not None:
-        screen.print(f"Nadia and Leo talk, from {first:%B %Y} to {last:%B %Y}: {len(items)} turns.")
-    bank = BankRef(BANK)
+        screen.print(
+            f"Nadia and Leo talk, from {first:%B %Y} to {last:%B %Y}: {len(items)} turns of seven conversations."
+        )
+    screen.print("All of it is retained, in this process, by models on this machine. Then we ask, on 6 October 2026.")
+    bank, tally = BankRef(BANK), Tally()
     await ensure_bank(faces.admin, bank)
-    answers = await retain_all(faces.retainer, bank, items)
-    screen.print(summary(BANK, items, answers))
+    await retain_all(faces.retainer, bank, batches(lines), tally, total=len(items))
+    screen.print(Text(summary(BANK, tally), style="dim"))
 
 
 def _request(question: str) -> RecallRequest:
@@ -81,10 +99,9 @@ def _request(question: str) -> RecallRequest:
 
 async def _ask(screen: Console, faces: Faces, question: str, why: str) -> None:
     screen.print()
-    heading = Text(question, style="bold")
-    heading.append(f"   ({why})", style="dim")
-    screen.print(heading)
-    print_answer(screen, await faces.recaller.recall(_request(question)), most=SHOWN)
+    screen.print(Text(question, style="bold"))
+    screen.print(Text(why, style="italic dim"))
+    print_answer(screen, await faces.recaller.recall(_request(question)), ZONE, most=SHOWN)
 
 
 async def _explain(screen: Console, faces: Faces) -> None:
@@ -92,4 +109,11 @@ async def _explain(screen: Console, faces: Faces) -> None:
     screen.print()
     screen.print(Text(f"And why these? The trace of {question!r}:", style="bold"))
     answer = await faces.recaller.recall(replace(_request(question), trace=True))
-    print_account(screen, answer, most=8)
+    print_account(screen, answer, ZONE, most=EXPLAINED)
+    screen.print()
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for columns, meaning in LEGEND:
+        table.add_row(Text(columns), Text(meaning))
+    screen.print(table)

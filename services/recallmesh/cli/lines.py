@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.retain import RetainItem, UpdateMode
+from recallmesh.core.retain import RetainItem
 from recallmesh.core.time import as_utc
 
 FIELDS = frozenset({"content", "time", "context", "document_id", "tags", "metadata"})
@@ -29,34 +27,25 @@ def moment(text: str, field: str) -> datetime:
     return as_utc(read) if read.tzinfo is None else read
 
 
-def read_items(lines: Iterable[str]) -> Iterator[RetainItem]:
-    """Yield the item of every line that is not blank.
+def read_items(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, RetainItem]]:
+    """Yield the item of every line that is not blank, with its line's number; that of the first line is ``first``.
 
     Raises:
-        InvalidArgument: a line is no such item; names the line, from 1, and the field.
+        InvalidArgument: a line is no such item; names the line and the field.
 
     """
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=first):
         if line.strip():
-            yield _read_item(line, f"line {number}")
-
-
-def batches(items: Iterable[RetainItem], size: int) -> Iterator[tuple[RetainItem, ...]]:
-    """Yield the items in calls of ``size``; a document that an earlier call began is appended to."""
-    begun: set[str] = set()
-    rest = iter(items)
-    while batch := tuple(islice(rest, size)):
-        yield tuple(
-            replace(item, update_mode=UpdateMode.APPEND) if item.document_id in begun else item for item in batch
-        )
-        begun.update(item.document_id for item in batch if item.document_id)
+            yield number, _read_item(line, f"line {number}")
 
 
 def _read_item(line: str, where: str) -> RetainItem:
     try:
-        found = json.loads(line)
+        found = json.loads(line.removeprefix("\ufeff"))
+    except RecursionError as error:
+        raise InvalidArgument(FieldViolation(where, "is nested too deeply")) from error
     except json.JSONDecodeError as error:
-        raise InvalidArgument(FieldViolation(where, f"is no JSON: {error.msg} at column {error.colno}")) from error
+        raise InvalidArgument(FieldViolation(where, f"is no JSON: {error.msg}, at column {error.colno}")) from error
     if not isinstance(found, dict):
         raise InvalidArgument(FieldViolation(where, "is no JSON object"))
     unknown = sorted(set(found) - FIELDS)

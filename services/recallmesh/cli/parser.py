@@ -2,7 +2,7 @@
 
 import argparse
 from importlib.metadata import version
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from recallmesh.core.memory import ALL_FACT_TYPES
 from recallmesh.core.tags import TagMode
@@ -24,7 +24,7 @@ a first minute:
   recallmesh recall --bank diary "When does Nadia start?"
   recallmesh demo                      the same with a whole conversation
 
-exit codes: 0 done, 1 failed, 2 usage
+exit codes: 0 done, 1 failed, 2 usage, 130 interrupted
 """
 
 RETAIN_EXAMPLES = """\
@@ -38,12 +38,16 @@ A line of JSONL is one item:
    "document_id": "call-7", "tags": ["family"], "metadata": {"source": "phone"}}
 Only "content" is required. Lines that follow each other with the same document_id are one document.
 "time": null means: it has no time; no "time" means: now.
+
+Lines are retained as they come, 50 a call. A wrong line of a file is told before anything is retained; of a
+stream, when it comes. --json prints one RetainResponse for the whole command, however many calls it took.
 """
 
 RECALL_EXAMPLES = """\
 examples:
   recallmesh recall --bank diary "What is Leo allergic to?"
   recallmesh recall --bank diary "What happened in May?" --query-time 2026-10-06T09:00:00+02:00 --trace
+  recallmesh recall --bank diary "oven" --trace > trace.tsv           tables with tabs, all candidates, no width
   recallmesh recall --bank diary "oven" --budget low --max-tokens 500 --json | jq '.memories[].memory.text'
 """
 
@@ -60,8 +64,9 @@ What you name on this line runs here in any case. `recallmesh check-config` show
 
 def build_parser() -> argparse.ArgumentParser:
     """Make the parser of all commands; each leaves its module's name in ``module``."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="recallmesh",
+        allow_abbrev=False,
         description=OVERVIEW,
         epilog=OVERVIEW_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -77,22 +82,31 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - the only name argparse has for it
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors end with what to do next."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where to read how it is right; exits with 2."""
+        self.exit(2, f"{self.prog}: {message}\n  how it is used: {self.prog} --help\n")
 
 
-def _command(commands: Commands, name: str, module: str, about: str, epilog: str = "") -> argparse.ArgumentParser:
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - the only name argparse has for it
+
+
+def _command(commands: Commands, name: str, module: str, about: str, epilog: str = "") -> Parser:
     made = commands.add_parser(
         name,
         help=about,
         description=f"{about[0].upper()}{about[1:]}.",
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    made.set_defaults(module=module)
+    made.set_defaults(module=module, usage=name)
     return made
 
 
-def _add_place(parser: argparse.ArgumentParser) -> None:
+def _add_place(parser: Parser) -> None:
     place = parser.add_argument_group("where the mesh is")
     place.add_argument("--server", metavar="ADDRESS", help="a running mesh, host:port (default: RECALLMESH_SERVER)")
     place.add_argument(
@@ -102,7 +116,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_json(parser: argparse.ArgumentParser) -> None:
+def _add_json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print the response as protobuf JSON")
 
 
@@ -147,7 +161,7 @@ def _add_recall(commands: Commands) -> None:
     parser.add_argument(
         "--limit", type=int, default=0, metavar="N", help="the most memories to return (default: no bound)"
     )
-    parser.add_argument("--query-time", metavar="ISO", help="the asker's now, with UTC offset (default: the clock)")
+    parser.add_argument("--query-time", metavar="ISO", help="the asker's now, with UTC offset (default: the clock's)")
     parser.add_argument("--tags", nargs="+", default=(), metavar="TAG", help="only memories with these tags")
     parser.add_argument(
         "--tags-match",
@@ -186,6 +200,7 @@ def _add_bank(commands: Commands) -> None:
     delete.add_argument("bank", metavar="B")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     for action in (create, listing, show, delete):
+        action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
         _add_json(action)
         _add_place(action)
 

@@ -1,6 +1,7 @@
 """``recallmesh recall``: ask a bank."""
 
 import argparse
+from datetime import UTC, datetime
 
 from recallmesh.cli.account import print_account
 from recallmesh.cli.answer import print_answer
@@ -11,12 +12,13 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.memory import ALL_FACT_TYPES, FactType
 from recallmesh.core.recall import RecallRequest
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode
+from recallmesh.core.time import system_clock
 from recallmesh.core.tuning import Budget, RecallTuning
 from recallmesh.rpc.text import recall_answer_json
 
 
-def request_of(words: argparse.Namespace) -> RecallRequest:
-    """Make the request that the words ask for."""
+def request_of(words: argparse.Namespace, now: datetime) -> RecallRequest:
+    """Make the request that the words ask for; ``now`` is the asker's, with the asker's UTC offset."""
     mode = TagMode(words.tags_match)
     filtered = bool(words.tags) or mode is TagMode.EXACT
     return RecallRequest(
@@ -25,7 +27,7 @@ def request_of(words: argparse.Namespace) -> RecallRequest:
         budget=Budget(words.budget),
         max_tokens=words.max_tokens,
         limit=words.limit,
-        query_time=moment(words.query_time, "--query-time") if words.query_time else None,
+        query_time=moment(words.query_time, "--query-time") if words.query_time else now,
         fact_types=tuple(FactType(name) for name in words.types) if words.types else ALL_FACT_TYPES,
         tags=TagLeaf(frozenset(words.tags), mode) if filtered else EVERYTHING,
         tuning=RecallTuning(reranking=False if words.no_rerank else None),
@@ -35,13 +37,14 @@ def request_of(words: argparse.Namespace) -> RecallRequest:
 
 async def run(words: argparse.Namespace) -> int:
     """Ask, and print the answer."""
-    request = request_of(words)
+    request = request_of(words, system_clock().astimezone())
     async with open_place(words) as faces:
         answer = await faces.recaller.recall(request)
     if words.json:
         print(recall_answer_json(answer))
         return 0
     screen = console()
-    print_answer(screen, answer)
-    print_account(screen, answer)
+    zone = (request.query_time.tzinfo if request.query_time else None) or UTC
+    print_answer(screen, answer, zone)
+    print_account(screen, answer, zone)
     return 0

@@ -1,58 +1,97 @@
 """``recallmesh retain``: keep text, a conversation or a document."""
 
 import argparse
+import asyncio
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
-from recallmesh.cli.lines import batches, moment, read_items
+from recallmesh.cli.batch import Batch, Continuation, batches, in_their_words
+from recallmesh.cli.lines import moment, read_items
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import progress
 from recallmesh.core.admin import Banks
+from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
-from recallmesh.core.errors import BankExists, BankNotFound, FieldViolation, InvalidArgument
-from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer, Retainer, RetainItem, RetainRequest
+from recallmesh.core.errors import BankExists, BankNotFound, FieldViolation, InvalidArgument, MeshError
+from recallmesh.core.retain import (
+    Delivery,
+    DeliveryState,
+    RetainAnswer,
+    RetainedItem,
+    Retainer,
+    RetainItem,
+    RetainRequest,
+)
+from recallmesh.core.time import system_clock
 from recallmesh.rpc.text import retain_answer_json
 
-BATCH = 50
-"""Items a call: enough to spare round trips, few enough that the progress bar moves."""
+STDIN = 0
+"""The descriptor of standard input."""
+EMPTY = FieldViolation("input", "holds no items: every line is blank, or there is none")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the calls so far."""
+
+    items: list[RetainedItem] = field(default_factory=list)
+    deliveries: dict[ArmName, Delivery] = field(default_factory=dict)
+    line: int = 0
+    """The last line of the input that was retained."""
+
+    def add(self, answer: RetainAnswer, batch: Batch) -> None:
+        """Count a call; an arm that missed one call has not all of it."""
+        self.items.extend(answer.items)
+        self.line = batch.last
+        for delivery in answer.deliveries:
+            if self.deliveries.get(delivery.arm, delivery).state is not DeliveryState.PENDING:
+                self.deliveries[delivery.arm] = delivery
+
+    def answer(self) -> RetainAnswer:
+        """Return the calls as one."""
+        return RetainAnswer(items=tuple(self.items), deliveries=tuple(self.deliveries.values()))
 
 
 async def run(words: argparse.Namespace) -> int:
     """Retain everything, and say what came of it."""
-    items = items_of(words)
-    bank = BankRef(words.bank)
-    async with open_place(words) as faces:
-        await ensure_bank(faces.admin, bank)
-        mode = ExtractionMode(words.mode) if words.mode else None
-        answers = await retain_all(faces.retainer, bank, items, mode=mode, tags=tuple(words.tags))
-    if words.json:
-        for answer in answers:
-            print(retain_answer_json(answer))
+    tally = Tally()
+    if words.text is not None:
+        await _retain(words, _text(words), tally, total=1)
     else:
-        print(summary(words.bank, items, answers))
-        for delivery in _pending(answers):
+        with _open(words) as lines:
+            total = await asyncio.to_thread(_count_items, lines)
+            if total == 0:
+                raise InvalidArgument(EMPTY)
+            await _retain(words, batches(lines), tally, total=total)
+    if not tally.items:
+        raise InvalidArgument(EMPTY)
+    if words.json:
+        print(retain_answer_json(tally.answer()))
+        return 0
+    print(summary(words.bank, tally))
+    for delivery in tally.deliveries.values():
+        if delivery.state is DeliveryState.PENDING:
             late = f"  the {delivery.arm} arm does not have all of it yet; it follows from the outbox."
             print(f"{late} {delivery.detail}".rstrip())
     return 0
 
 
-def items_of(words: argparse.Namespace) -> tuple[RetainItem, ...]:
-    """Read what the command line, the file or standard input holds."""
-    if words.text is not None:
-        when = moment(words.time, "--time") if words.time else None
-        return (RetainItem(content=(words.text,), time=when, context=words.context),)
-    if words.stdin == "-" or words.file == "-":
-        return _read(sys.stdin)
-    path = Path(words.file)
-    try:
-        with path.open(encoding="utf-8") as lines:
-            return _read(lines)
-    except OSError as error:
-        raise InvalidArgument(FieldViolation("--file", f"{words.file}: {error.strerror}")) from error
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(FieldViolation("--file", f"{words.file} is not UTF-8")) from error
+async def _retain(words: argparse.Namespace, coming: AsyncIterator[Batch], tally: Tally, *, total: int | None) -> None:
+    bank = BankRef(words.bank)
+    mode = ExtractionMode(words.mode) if words.mode else None
+    async with open_place(words) as faces:
+        await ensure_bank(faces.admin, bank)
+        try:
+            await retain_all(faces.retainer, bank, coming, tally, total=total, mode=mode, tags=tuple(words.tags))
+        except (MeshError, asyncio.CancelledError):
+            if tally.line:
+                rest = f"send the rest from line {tally.line + 1}"
+                print(f"recallmesh: lines 1 to {tally.line} were retained; {rest}", file=sys.stderr)
+            raise
 
 
 async def ensure_bank(banks: Banks, bank: BankRef) -> None:
@@ -69,43 +108,64 @@ async def ensure_bank(banks: Banks, bank: BankRef) -> None:
 async def retain_all(
     retainer: Retainer,
     bank: BankRef,
-    items: tuple[RetainItem, ...],
+    coming: AsyncIterator[Batch],
+    tally: Tally,
     *,
+    total: int | None = None,
     mode: ExtractionMode | None = None,
     tags: tuple[str, ...] = (),
-) -> list[RetainAnswer]:
-    """Retain the items in batches, with a progress bar on a terminal."""
-    answers = []
+) -> None:
+    """Retain the batches one after the other, with a progress bar on a terminal; ``total`` is unknown for a stream."""
     began = time.monotonic()
     with progress("items") as bar:
-        task = bar.add_task("retaining", total=len(items), rate="")
-        for batch in batches(items, BATCH):
-            answers.append(await retainer.retain(RetainRequest(bank, batch, mode=mode, tags=tags)))
-            bar.advance(task, len(batch))
-            done = bar.tasks[task].completed
-            bar.update(task, rate=f"{done / max(time.monotonic() - began, 1e-6):.0f}/s")
-    return answers
+        task = bar.add_task("retaining", total=total, rate="")
+        async for batch in coming:
+            try:
+                answer = await retainer.retain(RetainRequest(bank, batch.items, mode=mode, tags=tags))
+            except InvalidArgument as error:
+                raise in_their_words(error, batch) from error
+            tally.add(answer, batch)
+            rate = f"{len(tally.items) / max(time.monotonic() - began, 1e-6):.0f}/s"
+            bar.update(task, advance=len(batch.items), rate=rate)
 
 
-def summary(bank: str, items: tuple[RetainItem, ...], answers: list[RetainAnswer]) -> str:
+def summary(bank: str, tally: Tally) -> str:
     """Say in a line what was kept."""
-    memories = sum(answer.memory_count for answer in answers)
-    documents = len({item.document_id for answer in answers for item in answer.items})
-    return f"retained {len(items)} items as {memories} memories of {documents} documents in bank {bank}"
+    memories = sum(len(item.memory_ids) for item in tally.items)
+    documents = len({item.document_id for item in tally.items})
+    counts = f"{_count(len(tally.items), 'item')} as {_count(memories, 'memory')} of {_count(documents, 'document')}"
+    return f"retained {counts} in bank {bank}"
 
 
-def _read(lines: Iterable[str]) -> tuple[RetainItem, ...]:
-    items = tuple(read_items(lines))
-    if not items:
-        raise InvalidArgument(FieldViolation("input", "holds no items"))
-    return items
+def _count(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y') + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
-def _pending(answers: list[RetainAnswer]) -> list[Delivery]:
-    late = {
-        delivery.arm: delivery
-        for answer in answers
-        for delivery in answer.deliveries
-        if delivery.state is DeliveryState.PENDING
-    }
-    return list(late.values())
+def _open(words: argparse.Namespace) -> TextIO:
+    if words.stdin == "-" or words.file == "-":
+        # A file object of its own: the interpreter's would be locked, at exit, by the thread that waits for a line.
+        return open(STDIN, encoding="utf-8", closefd=False)
+    try:
+        return Path(words.file).expanduser().open(encoding="utf-8")
+    except OSError as error:
+        raise InvalidArgument(FieldViolation("--file", f"{words.file}: {error.strerror}")) from error
+
+
+def _count_items(lines: TextIO) -> int | None:
+    """Read a file once, so that a wrong line is told before any is retained; a stream cannot be read twice."""
+    if lines.name == STDIN or not lines.seekable():
+        return None
+    try:
+        total = sum(1 for _ in read_items(lines))
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(FieldViolation("--file", f"{lines.name} is not UTF-8")) from error
+    lines.seek(0)
+    return total
+
+
+async def _text(words: argparse.Namespace) -> AsyncIterator[Batch]:
+    # "Yesterday" is the speaker's: without --time, now is told with the UTC offset of this machine.
+    when = moment(words.time, "--time") if words.time else system_clock().astimezone()
+    yield Continuation().batch([("--text", RetainItem(content=(words.text,), time=when, context=words.context))])

@@ -2,16 +2,38 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+# A memory may hold anything; sent to a terminal as it is, an escape sequence in it would be obeyed.
+UNPRINTABLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+
+
+class Screen(Console):
+    """Standard output; a reader that has gone is told to the caller, who knows the exit code."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Let the error through."""
+        raise BrokenPipeError
+
 
 def console() -> Console:
     """Return the console of standard output; in a pipe it writes plain text of any width."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return Screen(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+def printable(text: str) -> str:
+    """Return a text without the characters that control a terminal."""
+    return text.replace("\r\n", "\n").translate(UNPRINTABLE)
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, without tabs: a cell of a table."""
+    return " ".join(printable(text).split())
 
 
 def progress(unit: str) -> Progress:
@@ -31,17 +53,21 @@ def progress(unit: str) -> Progress:
 
 
 def print_table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: frozenset[int] = frozenset()
+    screen: Console, headings: Sequence[str], rows: Iterable[Sequence[str]], *, folding: frozenset[int] = frozenset()
 ) -> None:
-    """Print rows: a table on a terminal, tab-separated lines with a heading in a pipe."""
-    if not sys.stdout.isatty():
-        print("\t".join(headings))
-        for row in rows:
-            print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+    """Print rows: a table on a terminal, tab-separated lines with a heading in a pipe; ``folding`` columns may wrap."""
+    if not screen.is_terminal:
+        print_lines(screen, [headings, *rows] if any(headings) else rows)
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_header=any(headings))
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place in numbers else "left", overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=place not in folding)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    screen.print(table)
+
+
+def print_lines(screen: Console, rows: Iterable[Sequence[str]]) -> None:
+    """Print tab-separated lines; rich would expand the tabs, so they pass it by."""
+    for row in rows:
+        screen.file.write("\t".join(one_line(cell) for cell in row) + "\n")

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from recallmesh.cli.places import folder
+from recallmesh.cli.address import folder
 from recallmesh.mesh import ALL_PARTS, Part
 from recallmesh.serve import serve
 from recallmesh.settings import Settings, load_settings

@@ -72,7 +72,8 @@ class GraphArm:
         """
         rank = _strategy(query.strategy) if query.strategy else self._strategy
         around = await self._explorer.explore(query)
-        return await asyncio.to_thread(lambda: self._cut(query, *rank(around)))
+        cosines = {seed.memory_id: seed.cosine for seed in around.seeds}
+        return await asyncio.to_thread(lambda: self._cut(query, cosines, *rank(around)))
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store the entries and link them to what they are like.
@@ -109,7 +110,9 @@ class GraphArm:
         """Return if the graph store can work; without the vectors the arm still answers by name."""
         await self._store.check()
 
-    def _cut(self, query: ArmQuery, first: list[Ranked], second: list[Ranked]) -> tuple[Hit, ...]:
+    def _cut(
+        self, query: ArmQuery, cosines: Mapping[str, float | None], first: list[Ranked], second: list[Ranked]
+    ) -> tuple[Hit, ...]:
         """Cut both lists by fact type: the second gets the places it is due, and those the first leaves."""
         kept: list[Ranked] = []
         for fact_type in query.fact_types:
@@ -121,7 +124,7 @@ class GraphArm:
         if query.min_score is not None:
             kept = [r for r in kept if r.score >= query.min_score]
         kept.sort(key=lambda r: (-r.score, r.memory_id))
-        return tuple(Hit(r.memory_id, r.score, r.because) for r in kept)
+        return tuple(Hit(r.memory_id, r.score, r.because, cosines.get(r.memory_id)) for r in kept)
 
     async def _stored_neighbours(
         self, bank_uid: str, entries: tuple[IndexEntry, ...]

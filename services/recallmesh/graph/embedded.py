@@ -3,7 +3,7 @@
 import asyncio
 import queue
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +13,7 @@ from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.graph import reads, schema, writes
-from recallmesh.graph.store import Edge, Names, Node, Scope, Sighting, Subject
+from recallmesh.graph.store import Edge, LinkKind, Names, Node, Scope, Sighting, Subject
 
 READERS = 4
 _T = TypeVar("_T")
@@ -94,9 +94,11 @@ class EmbeddedGraphStore:
         """Tell what entities memories mention."""
         return await self._readers.run(reads.subjects, bank_uid, memory_ids, among)
 
-    async def edges(self, scope: Scope, memory_ids: tuple[str, ...], limit: int) -> tuple[Edge, ...]:
+    async def edges(
+        self, scope: Scope, memory_ids: tuple[str, ...], limit: int, kinds: Collection[LinkKind] = tuple(LinkKind)
+    ) -> tuple[Edge, ...]:
         """Follow links."""
-        return await self._readers.run(reads.edges, scope, memory_ids, limit)
+        return await self._readers.run(reads.edges, scope, memory_ids, limit, kinds)
 
     async def check(self) -> None:
         """Read the file once."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from recallmesh.core.arm import ArmQuery
 from recallmesh.core.errors import StoreUnavailable
@@ -22,6 +23,10 @@ NEAREST_ASKED = 300
 """How many of the nearest memories of a type are asked whether they mention a named hub."""
 ENTITIES_FOLLOWED = 8
 """How many of the origins' entities are followed: those of most origins first, then the rarest."""
+
+
+SHORT_CHARS = 200
+"""Texts of at most so many characters are read for names where they are: 0.1 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,9 @@ class Explorer:
         )
 
     async def _named(self, query: ArmQuery, scope: Scope) -> _Named:
-        stretches = await asyncio.to_thread(spans, query.text)
+        # A thread would take longer to be reached than a question of ordinary length takes to be read.
+        short = len(query.text) <= SHORT_CHARS
+        stretches = spans(query.text) if short else await asyncio.to_thread(spans, query.text)
         found = await self._store.names(query.bank_uid, tuple(sorted({s.key for s in stretches})), prefixes(stretches))
         entities = await asyncio.to_thread(named_in, stretches, found.entities)
         plain = tuple(e.entity_id for e in entities if not self._is_hub(e.memories, found.memories))
@@ -118,7 +125,13 @@ class Explorer:
             return ()
         questions = tuple(
             VectorQuery(
-                query.bank_uid, query.vector, VectorField.CONTEXT, (fact_type,), tags=query.tags, limit=query.limit
+                query.bank_uid,
+                query.vector,
+                VectorField.CONTEXT,
+                (fact_type,),
+                tags=query.tags,
+                limit=query.limit,
+                times=False,
             )
             for fact_type in query.fact_types
         )
@@ -127,39 +140,40 @@ class Explorer:
     async def _seeds(self, bank_uid: str, named: _Named, near: tuple[VectorHit, ...]) -> tuple[Seed, ...]:
         """Merge what is near with what names; a near memory of a hub is asked whether it mentions it too."""
         mentions: dict[str, set[str]] = {}
-        types: dict[str, FactType] = {}
-        cosines: dict[str, float] = {}
-        for hit in near:
-            types[hit.memory_id] = hit.fact_type
-            cosines[hit.memory_id] = hit.score
+        types = {hit.memory_id: hit.fact_type for hit in near}
+        cosines = {hit.memory_id: hit.score for hit in near}
         seen: Counter[str] = Counter()
-        for sighting in named.sightings:
-            types.setdefault(sighting.memory_id, sighting.fact_type)
-            mentions.setdefault(sighting.memory_id, set()).add(sighting.entity_id)
-            seen[sighting.entity_id] += 1
+        for memory_id, fact_type, entity_id in named.sightings:
+            types.setdefault(memory_id, fact_type)
+            mentions.setdefault(memory_id, set()).add(entity_id)
+            seen[entity_id] += 1
         cut = tuple(e.entity_id for e in named.entities if e.memories > seen[e.entity_id])
-        nearest = tuple(hit.memory_id for hits in _by_type(near) for hit in hits[:NEAREST_ASKED])
-        if cut and nearest:
+        if cut and near:
+            nearest = tuple(hit.memory_id for hits in _by_type(near) for hit in hits[:NEAREST_ASKED])
             for subject in await self._store.subjects(bank_uid, nearest, cut):
                 mentions.setdefault(subject.memory_id, set()).add(subject.entity_id)
+        names = {memory_id: tuple(sorted(entities)) for memory_id, entities in mentions.items()}
         return tuple(
-            Seed(memory_id, fact_type, cosines.get(memory_id), tuple(sorted(names)) if names else ())
-            for memory_id, fact_type in types.items()
-            for names in (mentions.get(memory_id),)
+            [
+                Seed(memory_id, fact_type, cosines.get(memory_id), names.get(memory_id, ()))
+                for memory_id, fact_type in types.items()
+            ]
         )
 
     def _origins(self, seeds: tuple[Seed, ...], rarities: dict[str, float]) -> dict[str, float]:
         """Choose the best seeds; one that is only named counts as far as it names what was asked."""
         near = nearness(seeds, rarities, self._spread)
-        order = sorted(seeds, key=lambda s: (-near[s.memory_id], s.memory_id))[: self._limits.origins]
+        order = nsmallest(self._limits.origins, seeds, key=lambda s: (-near[s.memory_id], s.memory_id))
         return {s.memory_id: entity_score(len(s.names)) if s.cosine is None else 1.0 for s in order}
 
     async def _follow(self, scope: Scope, origins: dict[str, float]) -> tuple[Edge, ...]:
         first = await self._store.edges(scope, tuple(origins), EDGES_PER_MEMORY)
         links = reach((e for e in first if e.kind is not LinkKind.TEMPORAL), origins)
         onward = sorted(set(links) - set(origins), key=lambda m: (-max(links[m].weights.values()), m))[:SECOND_HOP]
-        second = await self._store.edges(scope, tuple(onward), EDGES_PER_MEMORY) if onward else ()
-        return (*first, *(e for e in second if e.kind is not LinkKind.TEMPORAL))
+        # Links beside one another in a document are followed once only: twice, everything in it would be reached.
+        alike = (LinkKind.SEMANTIC, LinkKind.CAUSAL)
+        second = await self._store.edges(scope, tuple(onward), EDGES_PER_MEMORY, alike) if onward else ()
+        return (*first, *second)
 
     def _followed(self, subjects: tuple[Subject, ...], named: _Named) -> tuple[str, ...]:
         """Choose the entities of the origins to follow: no hub, and none that the query named (those were)."""

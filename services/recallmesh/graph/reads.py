@@ -2,15 +2,16 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from recallmesh.core.arm import Indexed
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject
-from recallmesh.graph.tags import condition
+from recallmesh.graph.tags import Condition, condition
 
 NAMES_PER_PREFIX = 1000
+_TYPE = {fact_type.value: fact_type for fact_type in FactType}
 _LAST = "\U0010ffff"
 
 _NAME = """
@@ -19,7 +20,7 @@ WHERE n.bank = ? AND n.key {test} AND e.memories > 0 ORDER BY n.key, e.id LIMIT 
 
 # CROSS JOIN fixes the order: the entity's rows from the newest, each memory looked up, until there are enough.
 _SIGHTING = """
-SELECT m.id, m.type, ? FROM mention c CROSS JOIN memory m ON m.row = c.memory
+SELECT m.id FROM mention c CROSS JOIN memory m ON m.row = c.memory
 WHERE c.entity = ? AND c.type = ? AND m.live AND {passes} ORDER BY c.recency DESC, c.memory DESC LIMIT ?"""
 
 _SUBJECT = """
@@ -60,8 +61,8 @@ def mentioning(
     found: list[Sighting] = []
     for row, entity_id in _entities(connection, scope.bank_uid, entity_ids):
         for fact_type in scope.fact_types:
-            rows = connection.execute(statement, (entity_id, row, str(fact_type), *values, limit))
-            found.extend(Sighting(memory_id, FactType(kind), entity) for memory_id, kind, entity in rows)
+            rows = connection.execute(statement, (row, fact_type.value, *values, limit)).fetchall()
+            found += [Sighting(memory_id, fact_type, entity_id) for (memory_id,) in rows]
     return tuple(found)
 
 
@@ -81,11 +82,20 @@ def subjects(
     return tuple(Subject(*row) for row in connection.execute(_SUBJECT.format(among=test), values))
 
 
-def edges(connection: sqlite3.Connection, scope: Scope, memory_ids: tuple[str, ...], limit: int) -> tuple[Edge, ...]:
+def edges(
+    connection: sqlite3.Connection,
+    scope: Scope,
+    memory_ids: tuple[str, ...],
+    limit: int,
+    kinds: Collection[LinkKind],
+) -> tuple[Edge, ...]:
     """Follow links; see GraphStore.edges."""
     bank = _bank(connection, scope.bank_uid)
     if bank is None:
         return ()
+    tags, values = condition(scope.tags)
+    passes = _types(scope, tags), values
+    stored = [kind for kind in (LinkKind.SEMANTIC, LinkKind.CAUSAL) if kind in kinds]
     found: list[Edge] = []
     for memory_id in memory_ids:
         place = connection.execute(
@@ -93,9 +103,10 @@ def edges(connection: sqlite3.Connection, scope: Scope, memory_ids: tuple[str, .
         ).fetchone()
         if place is not None:
             row, document, position = place
-            found.extend(_links(connection, scope, (memory_id, row), limit))
-            if document:
-                found.extend(_beside(connection, scope, memory_id, (bank, document, position)))
+            for kind in stored:
+                found.extend(_links(connection, passes, (memory_id, row, kind), limit))
+            if document and LinkKind.TEMPORAL in kinds:
+                found.extend(_beside(connection, passes, memory_id, (bank, document, position)))
     return tuple(found)
 
 
@@ -128,24 +139,25 @@ def _types(scope: Scope, passes: str) -> str:
     return f"m.type IN ({', '.join(repr(str(t)) for t in scope.fact_types)}) AND {passes}"
 
 
-def _links(connection: sqlite3.Connection, scope: Scope, origin: tuple[str, int], limit: int) -> Iterator[Edge]:
-    passes, values = condition(scope.tags)
-    statement = _LINK.format(passes=_types(scope, passes))
-    memory_id, row = origin
-    for kind in (LinkKind.SEMANTIC, LinkKind.CAUSAL):
-        strongest: dict[str, Edge] = {}
-        # Twice as many rows: two memories that named each other have two links.
-        for target, fact_type, weight, claimed in connection.execute(statement, (row, str(kind), *values, 2 * limit)):
-            cause = kind is LinkKind.CAUSAL and not claimed
-            strongest.setdefault(target, Edge(memory_id, target, FactType(fact_type), kind, weight, cause))
-        yield from list(strongest.values())[:limit]
+def _links(
+    connection: sqlite3.Connection, passes: Condition, origin: tuple[str, int, LinkKind], limit: int
+) -> list[Edge]:
+    test, values = passes
+    memory_id, row, kind = origin
+    strongest: dict[str, Edge] = {}
+    # Twice as many rows: two memories that named each other have two links.
+    found = connection.execute(_LINK.format(passes=test), (row, kind.value, *values, 2 * limit))
+    for target, name, weight, claimed in found:
+        cause = kind is LinkKind.CAUSAL and not claimed
+        strongest.setdefault(target, Edge(memory_id, target, _TYPE[name], kind, weight, cause))
+    return list(strongest.values())[:limit]
 
 
 def _beside(
-    connection: sqlite3.Connection, scope: Scope, memory_id: str, place: tuple[int, str, int]
+    connection: sqlite3.Connection, passes: Condition, memory_id: str, place: tuple[int, str, int]
 ) -> Iterator[Edge]:
-    passes, values = condition(scope.tags)
+    test, values = passes
     for side, order in (("<", "DESC"), (">", "ASC")):
-        statement = _PLACE.format(side=side, order=order, passes=_types(scope, passes))
-        for target, fact_type in connection.execute(statement, (*place, *values)):
-            yield Edge(memory_id, target, FactType(fact_type), LinkKind.TEMPORAL, 1.0)
+        statement = _PLACE.format(side=side, order=order, passes=test)
+        for target, name in connection.execute(statement, (*place, *values)):
+            yield Edge(memory_id, target, _TYPE[name], LinkKind.TEMPORAL, 1.0)

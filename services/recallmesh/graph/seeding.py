@@ -1,6 +1,7 @@
 """The order of the seeds: by nearness to the query, lifted by what they name and by links to better seeds."""
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from recallmesh.core.memory import FactType
 from recallmesh.graph.neighbourhood import Neighbourhood, Ranked, Reach, Seed, reach
@@ -23,9 +24,9 @@ RANK_DECAY = 10.0
 def base_cosines(seeds: Iterable[Seed]) -> dict[FactType, float]:
     """Return, by fact type, the lowest cosine among the near seeds: no memory beyond them is nearer."""
     lowest: dict[FactType, float] = {}
-    for seed in seeds:
-        if seed.cosine is not None:
-            lowest[seed.fact_type] = min(lowest.get(seed.fact_type, seed.cosine), seed.cosine)
+    for _, fact_type, cosine, _ in seeds:
+        if cosine is not None and cosine < lowest.get(fact_type, inf):
+            lowest[fact_type] = cosine
     overall = min(lowest.values(), default=0.0)
     return {fact_type: lowest.get(fact_type, overall) for fact_type in FactType}
 
@@ -39,8 +40,8 @@ def nearness(seeds: tuple[Seed, ...], rarities: Mapping[str, float], spread: flo
         for names in {seed.names for seed in seeds}
     }
     return {
-        seed.memory_id: (base[seed.fact_type] if seed.cosine is None else seed.cosine) + lifts[seed.names]
-        for seed in seeds
+        memory_id: (base[fact_type] if cosine is None else cosine) + lifts[names]
+        for memory_id, fact_type, cosine, names in seeds
     }
 
 
@@ -54,16 +55,18 @@ def rank_seeds(around: Neighbourhood) -> list[Ranked]:
         (names, close): _phrase(around, names, near=close)
         for names, close in {(seed.names, seed.cosine is not None) for seed in around.seeds}
     }
-    ranked = []
-    for seed in around.seeds:
-        score = SEED_FLOOR + near[seed.memory_id]
-        because = phrases[seed.names, seed.cosine is not None]
-        found = linked.get(seed.memory_id)
+    pull = LINK_LIFT * around.spread
+    rows: list[tuple[float, str, FactType, str]] = []
+    for memory_id, fact_type, cosine, names in around.seeds:
+        score = SEED_FLOOR + near[memory_id]
+        because = phrases[names, cosine is not None]
+        found = linked.get(memory_id)
         if found is not None:
-            score += LINK_LIFT * around.spread * _pull(found)
+            score += pull * _pull(found)
             because = f"{because}; {found.phrase}" if because else found.phrase
-        ranked.append(Ranked(seed.memory_id, seed.fact_type, max(SEED_FLOOR, score), because))
-    return sorted(ranked, key=lambda r: (-r.score, r.memory_id))
+        rows.append((-max(SEED_FLOOR, score), memory_id, fact_type, because))
+    rows.sort()  # no two have the same score and memory id
+    return [Ranked(memory_id, fact_type, -score, because) for score, memory_id, fact_type, because in rows]
 
 
 def _pull(found: Reach) -> float:

@@ -1,5 +1,6 @@
 """What the graph arm needs of a store: memories as nodes, their entities, and the links between them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -144,8 +145,10 @@ class GraphStore(Protocol):
         """Tell what entities the memories mention; with ``among``, only which of those."""
         ...
 
-    async def edges(self, scope: Scope, memory_ids: tuple[str, ...], limit: int) -> tuple[Edge, ...]:
-        """Follow the links from the memories: of each memory and kind the ``limit`` strongest.
+    async def edges(
+        self, scope: Scope, memory_ids: tuple[str, ...], limit: int, kinds: Collection[LinkKind] = tuple(LinkKind)
+    ) -> tuple[Edge, ...]:
+        """Follow the links of these kinds from the memories: of each memory and kind the ``limit`` strongest.
 
         The memories that links lead to are in the scope; those they lead from need not be. Temporal links lead to the
         memory just before and the one just after in the same document, with weight 1.

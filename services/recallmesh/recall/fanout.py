@@ -42,12 +42,16 @@ class Search:
 
 @dataclass(slots=True)
 class Found:
-    """What came of it: the arms' hits, how each arm and the embedder fared, the period in force."""
+    """What came of it: the arms' hits, how each arm and the embedder fared, the period in force.
+
+    ``spread`` is how far the cosines of unrelated texts scatter, 0 where the embedder did not tell.
+    """
 
     hits: dict[ArmName, tuple[Hit, ...]] = field(default_factory=dict)
     arms: tuple[ArmReport, ...] = ()
     embedder: PartReport = field(default_factory=lambda: PartReport(EMBEDDER, PartState.SKIPPED))
     window: WindowReading | None = None
+    spread: float = 0.0
 
 
 class FanOut:
@@ -58,6 +62,7 @@ class FanOut:
         self._arms = arms
         self._embedder = embedder
         self._times = times
+        self._spread: float | None = None
 
     async def search(self, search: Search, watch: Stopwatch) -> Found:
         """Ask.
@@ -70,9 +75,11 @@ class FanOut:
         async with asyncio.TaskGroup() as group:
             window = group.create_task(self._read_window(search, watch))
             vector = group.create_task(self._embed(search, found, watch))
+            spread = group.create_task(self._read_spread(search, vector))
             asked = [group.create_task(self._ask(name, search, found, window, vector)) for name in ArmName]
         found.arms = tuple(task.result() for task in asked)
         found.window, _ = window.result()
+        found.spread = spread.result()
         tried = [report for report in found.arms if report.state not in SILENT]
         if tried and all(report.state is not PartState.OK for report in tried):
             words = "; ".join(f"{report.arm}: {report.detail or report.state}" for report in tried)
@@ -114,6 +121,20 @@ class FanOut:
                 state, detail = PartState.FAILED, f"gave {len(vectors)} vectors for one text"
         found.embedder = PartReport(EMBEDDER, state, 1, timedelta(seconds=perf_counter() - begun), detail)
         return vectors[0] if state is PartState.OK else None
+
+    async def _read_spread(self, search: Search, vector: asyncio.Task[Vector | None]) -> float:
+        """Ask once how the model's cosines scatter, while the arms search: vectors of another would not be searched."""
+        if self._embedder is None or await vector is None:
+            return 0.0
+        if self._spread is None:
+            try:
+                with within(_left(search.arms_by)):
+                    async with asyncio.timeout_at(search.arms_by):
+                        info = await self._embedder.info()
+            except (MeshError, TimeoutError):
+                return 0.0
+            self._spread = max(0.0, info.cosine_high - info.cosine_mean)
+        return self._spread
 
     async def _ask(
         self,

@@ -18,6 +18,7 @@ from recallmesh.core.when import TimeReader
 from recallmesh.recall import boosts, floor, fusion, plan, question, source
 from recallmesh.recall.candidates import Admission, Candidates, read
 from recallmesh.recall.fanout import FanOut, Found, Search
+from recallmesh.recall.nearness import nearness
 from recallmesh.recall.pack import Packed, pack
 from recallmesh.recall.plan import RecallDefaults, ResolvedTuning
 from recallmesh.recall.question import Question
@@ -173,6 +174,10 @@ class Orchestrator:
             half_life_days=self._defaults.recency_half_life_days,
             rrf_k=self._defaults.rrf_k,
             fusion_weight=self._defaults.fusion_weight,
+            context_weight=self._defaults.context_weight,
+            nearness=nearness(found.hits, found.spread),
+            unnamed_odds=self._defaults.unnamed_odds,
+            query=call.question.text,
             places=fused.places,
             nudge=None if favoured is None else lambda memory_id: boosts.nudge(rrf[memory_id], favoured[memory_id]),
         )

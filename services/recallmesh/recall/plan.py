@@ -32,9 +32,11 @@ class RecallDefaults:
     boost_divisors: Mapping[BoostLevel, float] = field(
         default_factory=lambda: {BoostLevel.LOW: 2.0, BoostLevel.MEDIUM: 4.0, BoostLevel.HIGH: 8.0}
     )
-    rerank_limit: int = 300
+    rerank_limit: int = 100
     date_in_passage: bool = True
     fusion_weight: float = 1.0
+    context_weight: float = 4.0
+    unnamed_odds: float = 0.25
     recency_curve: RecencyCurve = RecencyCurve.LINEAR
     recency_alpha: float = 0.2
     recency_half_life_days: float = 90.0

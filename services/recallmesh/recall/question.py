@@ -1,10 +1,10 @@
 """A checked question: what is wrong with a request is said here, in full, before anything is asked."""
 
 import asyncio
-import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from recallmesh.core.blank import is_blank
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.limits import MAX_TOKENS, QUERY_BYTES
 from recallmesh.core.memory import ALL_FACT_TYPES, FactType
@@ -13,10 +13,6 @@ from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.tuning import RecallTuning
 
-BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
-"""Controls, formats (zero-width characters are among them) and separators: what shows nothing."""
-BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u3164\uffa0\u2800\ufe0e\ufe0f")
-"""Fillers and selectors that Unicode counts as letters, marks or symbols and that show nothing by themselves."""
 RERANK_LIMIT_MAX = 2000
 
 
@@ -58,7 +54,7 @@ def _query(text: str) -> list[FieldViolation]:
         return [FieldViolation("query", "is not valid Unicode: it holds half of a surrogate pair")]
     if size > QUERY_BYTES:
         return [FieldViolation("query", f"is longer than {QUERY_BYTES} bytes")]
-    if all(unicodedata.category(char) in BLANK_CATEGORIES or char in BLANK_LETTERS for char in text):
+    if is_blank(text):
         return [FieldViolation("query", "is blank")]
     return []
 

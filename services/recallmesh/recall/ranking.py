@@ -10,12 +10,17 @@ from recallmesh.core.recall import Scores
 from recallmesh.core.time import Window
 from recallmesh.core.tuning import RecencyCurve
 from recallmesh.recall import score
+from recallmesh.recall.naming import unnamed
+from recallmesh.recall.nearness import NO_NEARNESS, Nearness
 from recallmesh.recall.plan import ResolvedTuning
 from recallmesh.recall.rerank import Reranking
 
 Factors = tuple[float, float, float, float]
 """The recency, temporal, proof and strategy boosts of one memory."""
 NO_BOOST: Factors = (1.0, 1.0, 1.0, 1.0)
+Priors = tuple[float, float, float]
+"""What was to be expected of one memory before it was read: by its fused rank, its context and what it mentions."""
+NO_PRIOR: Priors = (1.0, 1.0, 1.0)
 
 
 @dataclass(slots=True)
@@ -28,11 +33,12 @@ class Row:
     final: float
     raw: float | None = None
     factors: Factors = NO_BOOST
-    prior: float = 1.0
+    priors: Priors = NO_PRIOR
 
     def scores(self, rrf: float) -> Scores:
         """Return the scores as an answer tells them."""
         recency, temporal, proof, strategy = self.factors
+        fusion, context, naming = self.priors
         return Scores(
             rrf=rrf,
             relevance=self.relevance,
@@ -42,16 +48,19 @@ class Row:
             temporal_boost=temporal,
             proof_boost=proof,
             strategy_boost=strategy,
-            fusion_prior=self.prior,
+            fusion_prior=fusion,
+            context_prior=context,
+            naming_prior=naming,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What boosts and prior are measured against.
+    """What boosts and priors are measured against.
 
-    ``nudge`` gives a memory's strategy boost and ``places`` its place in RRF's own order; both are absent where no arm
-    is favoured, and fused order is RRF's own.
+    ``nearness`` is what the context prior comes from, ``query`` what the naming prior does; ``unnamed_odds`` is the
+    latter for a memory that mentions nothing the query names. ``nudge`` gives a memory's strategy boost and ``places``
+    its place in RRF's own order; both are absent where no arm is favoured, and fused order is RRF's own.
     """
 
     tuning: ResolvedTuning
@@ -60,6 +69,10 @@ class Context:
     half_life_days: float
     rrf_k: int
     fusion_weight: float
+    context_weight: float = 0.0
+    nearness: Nearness = NO_NEARNESS
+    unnamed_odds: float = 1.0
+    query: str = ""
     nudge: Callable[[str], float] | None = None
     places: Mapping[str, int] | None = None
 
@@ -75,10 +88,7 @@ def rank(memories: Sequence[Memory], reranking: Reranking, context: Context) -> 
         return _unreranked(memories, context)
     seen = len(reranking.raw)
     if reranking.telling:
-        rows = [
-            _row(memory, place, raw, logits=reranking.logits, context=context)
-            for place, (memory, raw) in enumerate(zip(memories, reranking.raw, strict=False))
-        ]
+        rows = _reranked(memories[:seen], reranking, context)
         # Where a saturated sigmoid makes finals equal, the raw scores still tell.
         rows.sort(key=lambda row: (-row.final, -(row.raw or 0.0), row.place))
     elif context.tuning.boosts_asked:
@@ -113,15 +123,23 @@ def _unreranked(memories: Sequence[Memory], context: Context) -> list[Row]:
     return rows
 
 
-def _row(memory: Memory, place: int, raw: float, *, logits: bool, context: Context) -> Row:
-    relevance = score.relevance(raw, logits=logits)
-    factors = _factors(memory, context)
-    recency, temporal, proof, strategy = factors
-    # A favoured arm's hits have their nudge: they keep the prior of the place that RRF alone gave them.
-    fused = context.places[memory.id] if context.places else place
-    prior = score.prior(fused, context.rrf_k, context.fusion_weight)
-    final = score.lift(relevance, prior * (recency * temporal * proof * strategy) ** score.SHARPNESS)
-    return Row(memory, place, relevance, final, raw, factors, prior)
+def _reranked(memories: Sequence[Memory], reranking: Reranking, context: Context) -> list[Row]:
+    lifted = context.nearness.priors([memory.id for memory in memories], context.context_weight)
+    missed = unnamed(context.query, memories) if context.unnamed_odds < 1.0 else frozenset()
+    rows = []
+    for place, (memory, raw) in enumerate(zip(memories, reranking.raw, strict=True)):
+        relevance = score.relevance(raw, logits=reranking.logits)
+        factors = _factors(memory, context)
+        # A favoured arm's hits have their nudge: they keep the prior of the place that RRF alone gave them.
+        fused = context.places[memory.id] if context.places else place
+        priors = (
+            score.prior(fused, context.rrf_k, context.fusion_weight),
+            lifted.get(memory.id, 1.0),
+            context.unnamed_odds if memory.id in missed else 1.0,
+        )
+        final = score.lift(relevance, prod(priors) * prod(factors) ** score.SHARPNESS)
+        rows.append(Row(memory, place, relevance, final, raw, factors, priors))
+    return rows
 
 
 def _factors(memory: Memory, context: Context) -> Factors:

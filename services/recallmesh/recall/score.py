@@ -64,7 +64,7 @@ def shifted(factors: list[float]) -> list[float]:
 
 def lift(relevant: float, factor: float) -> float:
     """Multiply the odds of a relevance by a factor: stays in [0, 1], grows with both, a factor of 1 changes nothing."""
-    return relevant * factor / (1.0 + relevant * (factor - 1.0))
+    return min(1.0, relevant * factor / (1.0 + relevant * (factor - 1.0)))
 
 
 def prior(place: int, k: int, weight: float) -> float:

@@ -49,6 +49,10 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     """Whether the cross-encoder reads a memory's date before its text."""
     fusion_weight: float = Field(default=_OURS.fusion_weight, ge=0, le=4)
     """How much the fused rank counts beside the cross-encoder, in [0, 4]; 0: not at all."""
+    context_weight: float = Field(default=_OURS.context_weight, ge=0, le=20)
+    """How much nearness by context counts beside the cross-encoder, in [0, 20]; 0: not at all."""
+    unnamed_odds: float = Field(default=_OURS.unnamed_odds, gt=0, le=1)
+    """What the odds of a memory are multiplied by that mentions nothing of what the query names, in (0, 1]."""
     recency_curve: RecencyCurve = _OURS.recency_curve
     """How recency falls with age: linear over a year, exponential, or none."""
     recency_alpha: float = Field(default=_OURS.recency_alpha, ge=0, le=1)

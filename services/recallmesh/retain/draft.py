@@ -4,16 +4,20 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import NAMESPACE_OID, uuid5
 
 from recallmesh.core.bank import Bank, ExtractionMode
 from recallmesh.core.retain import RetainItem, RetainRequest, UpdateMode
-from recallmesh.core.time import as_utc
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.retain.chunking import cut
 from recallmesh.retain.extraction import Passage
+from recallmesh.retain.speaker import split_turns
+from recallmesh.retain.statement import closing_question
+
+# Modes that keep the text as it is: what was said before changes nothing.
+_WORD_FOR_WORD = frozenset({ExtractionMode.CHUNKS, ExtractionMode.VERBATIM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,12 @@ class ChunkDraft:
     digest: str
     time: datetime | None
     tags: tuple[str, ...]
+    before: Passage | None = None
 
     @property
     def passage(self) -> Passage:
         """The chunk as an extractor reads it."""
-        return Passage(self.text, self.item.context, self.time)
+        return Passage(self.text, self.item.context, self.time, self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,8 @@ class Drafter:
     def _document(
         self, bank: Bank, request: RetainRequest, received: datetime, name: str, indexes: Sequence[int]
     ) -> DocumentDraft:
-        shape = _shape(bank, request.mode or bank.config.retain.mode, self.fingerprint)
+        mode = request.mode or bank.config.retain.mode
+        shape = _shape(bank, mode, self.fingerprint)
         seen: Counter[str] = Counter()
         chunks: list[ChunkDraft] = []
         for index in indexes:
@@ -79,11 +85,13 @@ class Drafter:
             time = None if item.timeless else item.time or received
             said = {**shape, **_shape_of(item, tags)}
             for piece in cut(_text(item), bank.config.retain.chunk_tokens, self.counter):
-                digest = _hash({**said, "text": piece.text})
+                before = chunks[-1].passage if chunks and mode not in _WORD_FOR_WORD else None
+                before = before and replace(before, before=None)
+                digest = _hash({**said, "text": piece.text, **_shape_before(chunks[-1] if before else None)})
                 seen[digest] += 1
                 # The same words said twice in a document are two chunks.
                 unique = digest if seen[digest] == 1 else _hash({"again": seen[digest], "of": digest})
-                chunks.append(ChunkDraft(index, item, piece.text, piece.tokens, unique, time, tags))
+                chunks.append(ChunkDraft(index, item, piece.text, piece.tokens, unique, time, tags, before))
         items = [request.items[index] for index in indexes]
         return DocumentDraft(
             id=name,
@@ -113,14 +121,24 @@ def _shape(bank: Bank, mode: ExtractionMode, fingerprint: str) -> dict[str, obje
 
 def _shape_of(item: RetainItem, tags: tuple[str, ...]) -> dict[str, object]:
     return {
-        # The time the caller gave, not the time we took for it: the same content again must change nothing.
-        "time": None if item.time is None else as_utc(item.time).isoformat(),
+        # The time the caller gave, not the time we took for it: the same content again must change nothing. Its offset
+        # too: "today" is another day elsewhere.
+        "time": None if item.time is None else item.time.isoformat(),
         "timeless": item.timeless,
         "context": item.context,
         "tags": sorted(tags),
         "metadata": dict(item.metadata),
         "entities": [[entity.name, entity.kind, entity.resolve] for entity in item.entities],
     }
+
+
+def _shape_before(before: ChunkDraft | None) -> dict[str, object]:
+    """Return what of the chunk before may come into the facts: its question. Else a change there is none here."""
+    if before is None:
+        return {}
+    asked = closing_question(before.text, split_turns(before.text, before.item.context))
+    time = before.item.time and before.item.time.isoformat()
+    return {} if asked is None else {"asked": [asked.speaker, asked.text, time]}
 
 
 def _hash(said: dict[str, object]) -> str:

@@ -5,25 +5,16 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from recallmesh.retain.extraction import FoundName
+from recallmesh.retain.kind import REACH, TITLES, kind_of
 
-_TITLES = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|President|Sir|Lady|Captain|Judge|Herr|Frau|Mme|M|Sra?|Dott)\.?"
 _WORD = (
     r"(?!(?:Dr|Mr|Mrs|Ms|Prof|Mme)\b)(?:[A-Z\u00c0-\u00de\u0400-\u042f][\w\u2019'&-]*[\w&]|[A-Z](?:\.(?:[A-Z]\.)*)?)"
 )
 _LINK = r"(?:of(?: the)?|de(?: la| los)?|del|della|da|di|dos?|van(?: der| den)?|von(?: der)?|zu|&)"
-_NAME = re.compile(rf"(?<![\w@#])(?:{_TITLES}[ ])?{_WORD}(?:[ ](?:{_LINK}[ ])?(?:{_WORD}|\d{{1,4}}\b))*")
+_NAME = re.compile(rf"(?<![\w@#])(?:{TITLES}[ ])?{_WORD}(?:[ ](?:{_LINK}[ ])?(?:{_WORD}|\d{{1,4}}\b))*")
 # A-20391, CVE-2031-4411, UA123, 10.7/x.y
 _IDENTIFIER = re.compile(r"(?<![\w-])(?:[A-Z]{1,6}-?\d{2,}(?:-\d+)*|[A-Z]{2,6}-\d+(?:-\d+)*|\d+\.\d+/[\w.]+)(?![\w-])")
 _QUOTED = re.compile(r"[\"\u201c\u300c\u300e]([^\"\u201c\u201d\u300c\u300d\u300e\u300f\n]{2,60})[\"\u201d\u300d\u300f]")
-_ORGANISATION = re.compile(
-    r"\b(?:Inc|Ltd|LLC|GmbH|AG|Corp|Corporation|Company|Co|University|Institute|College|School|Bank|Labs?|Group|"
-    r"Foundation|Association|Agency|Department|Ministry|Club|Hospital|Studios?|Team|Universit\u00e4t|Stiftung|Verein)\b"
-)
-_PLACE = re.compile(
-    r"\b(?:City|Street|Avenue|Road|River|Lake|Park|Mountains?|Beach|Island|Valley|Bay|Canyon|Airport|Station|Square|"
-    r"Room|Museum|Caf[\u00e9e]|Restaurant|Hotel|National Park|Stra\u00dfe|Platz|Bahnhof)\b"
-)
-_IN_PLACE = re.compile(r"\b(?:in|at|to|from|near|visit(?:ed|ing)?|nach|aus|bei|à|chez|desde)\s$")
 _STOP_WORDS = """
 congrats congratulations yup yep haha cool awesome absolutely definitely happy love looks sounds see take way
 yesterday today tomorrow tonight last next recently finally gestern heute morgen
@@ -34,6 +25,7 @@ jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winte
 montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember
 the a an this that these those he she it we they you his her its our their your my and or but so if when while
 what who where why how which is are was were do does did have has had can could will would should not no yes
+about around nearly almost over under roughly
 there here then now also because thanks thank good great nice hello after before since in on at for with from to
 as by of just let let's got glad sorry sure well maybe even every some any all both each one two three
 ich du er sie wir ihr der die das ein eine und oder aber wenn ja nein
@@ -43,6 +35,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?\u2026:;\n\]][\"'\u201d\u2019)]*\s*[\"'\
 _CAPITALISING = re.compile(r"\b(?:der|die|das|und|ist|nicht|ich|ein|eine|mit|auf|wir|hat|wurde)\b")
 _GERMAN_SHARE = 0.12
 _PAIRED = re.compile(r" (?:and|&|und|et|y|e) [A-Z]")
+_SMALL = re.compile(r"(?<![^\W\d_])[a-z\u00df-\u00ff][\w'\u2019-]*")
 _SHORTEST = 2
 _SHOUTED = 5
 _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
@@ -51,13 +44,29 @@ _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
 def find_names(text: str, known: Mapping[str, str] = MappingProxyType({})) -> tuple[FoundName, ...]:
     """Return the names in a text in order of first appearance, each once.
 
-    ``known`` are names certain from elsewhere (speakers) and their kinds: they count at the start of a sentence too.
+    ``known`` are names certain from elsewhere (speakers, the bank's) and their kinds: they count at the start of a
+    sentence too.
     """
-    certain = {word: kind for name, kind in known.items() for word in (name.casefold(), *name.casefold().split())}
+    certain = {full.casefold(): kind for full, kind in known.items()}
+    for full, kind in known.items():
+        # A person goes by one of her names too; Bergen is not the University of Bergen.
+        for word in full.casefold().split() if kind == "person" else ():
+            certain.setdefault(word, kind)
     found: dict[str, FoundName] = {}
     for name in (*_written(text, certain), *_marked(text)):
         found.setdefault(name.name.casefold(), name)
     return tuple(found.values())
+
+
+def find_openings(text: str) -> frozenset[str]:
+    """Return the single large words that open sentences: any of them may be a name, or large for where it stands."""
+    found = (_tidy(match.group()) for match in _NAME.finditer(text) if _starts_sentence(text, match.start()))
+    return frozenset(name for name in found if " " not in name and name.casefold() not in _STOP)
+
+
+def small_words(text: str) -> frozenset[str]:
+    """Return the words of a text that are written small: opening a sentence, such a word is no name."""
+    return frozenset(_SMALL.findall(text))
 
 
 def _marked(text: str) -> Iterator[FoundName]:
@@ -77,10 +86,11 @@ def _written(text: str, known: Mapping[str, str]) -> Iterator[FoundName]:
         whole, starts = _without_opening(_tidy(match.group()), starts_sentence=starts_sentence)
         # "Anthony and I went" opens with a name, "Painting and drawing help" does not.
         starts = starts and _PAIRED.match(text, match.end()) is None
-        before = text[max(0, match.start() - 12) : match.start()]
+        begin = match.start() + max(0, match.group().find(whole))
+        before, after = text[max(0, begin - REACH) : begin], text[match.end() : match.end() + REACH]
         for name in _apart(whole):
             if name.casefold() in known or _is_name(name, starts, inside, german=german):
-                yield FoundName(name, _kind(name, before, known))
+                yield FoundName(name, known.get(name.casefold()) or kind_of(name, before, after))
             before, starts = "", False
 
 
@@ -120,18 +130,6 @@ def _tidy(name: str) -> str:
     while words and words[-1].casefold() in {"of", "de", "the", "and", "i", "i'm", "i\u2019m", "my"}:
         words.pop()
     return " ".join(words)
-
-
-def _kind(name: str, before: str, known: Mapping[str, str]) -> str:
-    if name.casefold() in known:
-        return known[name.casefold()]
-    if re.match(rf"{_TITLES} ", name):
-        return "person"
-    if _ORGANISATION.search(name):
-        return "organisation"
-    if _PLACE.search(name) or (_IN_PLACE.search(before) and not any(char.isdigit() for char in name)):
-        return "place"
-    return "concept"
 
 
 def _writes_nouns_large(text: str) -> bool:

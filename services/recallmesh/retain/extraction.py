@@ -10,23 +10,27 @@ from recallmesh.core.time import Occurrence
 
 
 @dataclass(frozen=True, slots=True)
+class FoundName:
+    """A name in a fact, as written, and what it seems to be (person, organisation, place, product, concept)."""
+
+    name: str
+    kind: str = "concept"
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """What an extractor reads: a chunk, who spoke or what it is, and when it was said.
 
     ``now`` is what relative dates are relative to, in the speaker's UTC offset; absent: only full dates can be read.
+    ``before`` is the passage before it in the same call and document: to understand this one by, not to make facts of.
+    ``known`` are names of the bank that words of the text may mean.
     """
 
     text: str
     context: str = ""
     now: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FoundName:
-    """A name in a fact, as written, and what it seems to be (person, organisation, place, concept)."""
-
-    name: str
-    kind: str = "concept"
+    before: "Passage | None" = None
+    known: tuple[FoundName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,15 @@
 """Intake: refuses what cannot be kept, naming the field, and cleans what can."""
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from recallmesh.core import limits
+from recallmesh.core.blank import is_blank
 from recallmesh.core.errors import FieldViolation, InvalidArgument, NoVisionModel
 from recallmesh.core.retain import Attachment, RetainItem, RetainRequest
 from recallmesh.core.time import as_utc
 
 _NUL = "\x00"
-# Letters by category that print nothing: the Hangul fillers, the braille blank, the grapheme joiner.
-_INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
-_EMPTY_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
-
-
-def is_blank(text: str) -> bool:
-    """Tell whether a text shows nothing: only spaces, controls and zero-width characters."""
-    return all(char in _INVISIBLE or unicodedata.category(char) in _EMPTY_CATEGORIES for char in text)
 
 
 def take_in(request: RetainRequest, *, vision: bool) -> RetainRequest:

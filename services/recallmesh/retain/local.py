@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from recallmesh.core.bank import ExtractionMode, RetainTuning
 from recallmesh.core.errors import NotReady
@@ -9,13 +11,14 @@ from recallmesh.core.memory import FactType
 from recallmesh.core.when import TimeReader
 from recallmesh.retain.cause import find_causes
 from recallmesh.retain.dating import write_dates
-from recallmesh.retain.entity import find_names
+from recallmesh.retain.entity import find_names, small_words
 from recallmesh.retain.extraction import Fact, FoundName, Passage
 from recallmesh.retain.speaker import Turn, addressee_of, is_agent, is_first_person, is_role, split_turns
-from recallmesh.retain.statement import Statement, find_statements
+from recallmesh.retain.statement import Question, Statement, closing_question, find_statements
 
 _WORD = re.compile(r"\w+")
 _NICKNAME = 2
+_KIND_SHARE = 0.1
 _MODES = frozenset({ExtractionMode.CONCISE, ExtractionMode.VERBOSE, ExtractionMode.VERBATIM})
 
 
@@ -23,7 +26,7 @@ class LocalExtractor:
     """Names the speaker, writes out relative dates, keeps together what belongs together; the words stay as said."""
 
     # Raised whenever the rules change, so that a document brought again is read again.
-    fingerprint = "local-1"
+    fingerprint = "local-2"
     modes = _MODES
     vision = False
 
@@ -43,20 +46,29 @@ class LocalExtractor:
         self, passages: tuple[Passage, ...], mode: ExtractionMode, tuning: RetainTuning
     ) -> tuple[tuple[Fact, ...], ...]:
         read = self._whole if mode is ExtractionMode.VERBATIM else self._facts
-        return tuple(read(passage, mode, tuning) for passage in passages)
+        sure = _sure_names(passages)
+        return tuple(read(passage, mode, tuning, sure) for passage in passages)
 
-    def _whole(self, passage: Passage, _mode: ExtractionMode, tuning: RetainTuning) -> tuple[Fact, ...]:
+    def _whole(
+        self, passage: Passage, _mode: ExtractionMode, tuning: RetainTuning, sure: Mapping[str, str]
+    ) -> tuple[Fact, ...]:
         turns = split_turns(passage.text, passage.context)
         _, occurred = write_dates(passage.text, self._times, passage.now)
         fact_type = type_of(turns, passage.text, tuning)
-        return (Fact(passage.text, fact_type, occurred, _names(passage.text, turns, passage.context)),)
+        people = _people(turns, passage.context)
+        found = _in_full(find_names(passage.text, {**sure, **people}), people)
+        names = {name.name.casefold(): name for name in (*speakers_of(turns), *found)}
+        return (Fact(passage.text, fact_type, occurred, tuple(names.values())),)
 
-    def _facts(self, passage: Passage, mode: ExtractionMode, tuning: RetainTuning) -> tuple[Fact, ...]:
+    def _facts(
+        self, passage: Passage, mode: ExtractionMode, tuning: RetainTuning, sure: Mapping[str, str]
+    ) -> tuple[Fact, ...]:
         turns = split_turns(passage.text, passage.context)
         people = _people(turns, passage.context)
         words = frozenset(word for name in people for word in _WORD.findall(name.casefold()))
-        statements = find_statements(passage.text, turns, words, keep_all=mode is ExtractionMode.VERBOSE)
-        known = {name.name: name.kind for name in find_names(passage.text, people)} | people
+        keep_all = mode is ExtractionMode.VERBOSE
+        statements = find_statements(passage.text, turns, words, asked=self._asked(passage, turns), keep_all=keep_all)
+        known = {**sure, **people}
         causes = find_causes([(statement.text, statement.is_effect) for statement in statements])
         facts = []
         for statement, because in zip(statements, causes, strict=True):
@@ -64,10 +76,25 @@ class LocalExtractor:
             text = _said(statement, told)
             own = is_agent(statement.speaker, tuning.agent_names) and is_first_person(statement.text)
             # The words as said: a date that was written in is no name.
-            found = find_names(f"{statement.asked}\n{statement.text}", known)
+            found = find_names(
+                f"{statement.asked.text}\n{statement.text}" if statement.asked else statement.text, known
+            )
             names = _with_speaker(statement.speaker, _in_full(found, people))
             facts.append(Fact(text, FactType.EXPERIENCE if own else FactType.WORLD, occurred, names, because))
         return tuple(facts)
+
+    def _asked(self, passage: Passage, turns: tuple[Turn, ...]) -> Question | None:
+        """Return what another asked in the passage before, its dates written out."""
+        question = question_before(passage)
+        if question is None or passage.before is None or not turns or turns[0].speaker == question.speaker:
+            return None
+        return Question(question.speaker, write_dates(question.text, self._times, passage.before.now)[0])
+
+
+def question_before(passage: Passage) -> Question | None:
+    """Return what the passage before ends by asking."""
+    before = passage.before
+    return None if before is None else closing_question(before.text, split_turns(before.text, before.context))
 
 
 def type_of(turns: tuple[Turn, ...], text: str, tuning: RetainTuning) -> FactType:
@@ -90,10 +117,30 @@ def _people(turns: tuple[Turn, ...], context: str) -> dict[str, str]:
     return dict.fromkeys(people, "person")
 
 
-def _names(text: str, turns: tuple[Turn, ...], context: str) -> tuple[FoundName, ...]:
-    people = _people(turns, context)
-    found = _in_full(find_names(text, people), people)
-    return tuple({name.name.casefold(): name for name in (*speakers_of(turns), *found)}.values())
+def _sure_names(passages: Sequence[Passage]) -> dict[str, str]:
+    """Return the names that are certain somewhere in the call or the bank, with the kind most often told by the words.
+
+    They are names at the start of a sentence too, unless the same word is also written small.
+    """
+    spelt: dict[str, str] = {}
+    kinds: dict[str, Counter[str]] = {}
+    small: set[str] = set()
+    for passage in passages:
+        people = _people(split_turns(passage.text, passage.context), passage.context)
+        for name in (*find_names(passage.text, people), *passage.known):
+            key = name.name.casefold()
+            spelt.setdefault(key, name.name)
+            kinds.setdefault(key, Counter())[name.kind] += 1
+        small |= small_words(passage.text)
+    told = {key: _kind_told(counts) for key, counts in kinds.items()}
+    return {spelt[key]: kind for key, kind in told.items() if kind != "concept" or key not in small}
+
+
+def _kind_told(counts: Counter[str]) -> str:
+    # Few mentions tell the kind ("in Bergen"); one among very many is a slip ("in Harry Potter").
+    told = [(count, kind) for kind, count in counts.items() if kind != "concept"]
+    count, kind = max(told, default=(0, "concept"))
+    return kind if count >= _KIND_SHARE * counts.total() else "concept"
 
 
 def _in_full(names: tuple[FoundName, ...], people: dict[str, str]) -> tuple[FoundName, ...]:
@@ -116,4 +163,7 @@ def _with_speaker(speaker: str, names: tuple[FoundName, ...]) -> tuple[FoundName
 
 def _said(statement: Statement, told: str) -> str:
     text = f"{statement.speaker}: {told}" if statement.speaker else told
-    return f"{statement.asked}\n{text}" if statement.asked else text
+    if statement.asked is None:
+        return text
+    asked = statement.asked
+    return f"{asked.speaker}: {asked.text}\n{text}" if asked.speaker else f"{asked.text}\n{text}"

@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recallmesh.core.bank import ExtractionMode, RetainTuning
+from recallmesh.core.entity import Entity
 from recallmesh.core.errors import NotReady
 from recallmesh.retain.draft import ChunkDraft
-from recallmesh.retain.extraction import Extractor, Fact
+from recallmesh.retain.entity import find_openings
+from recallmesh.retain.extraction import Extractor, Fact, FoundName
 from recallmesh.retain.local import speakers_of, type_of
+from recallmesh.retain.resolution import LABEL, fold
 from recallmesh.retain.speaker import split_turns
 
 
@@ -22,13 +26,35 @@ def check_mode(extractor: Extractor, mode: ExtractionMode) -> None:
         raise NotReady(f"extraction mode {mode} needs an LLM extractor, and none is set up")
 
 
+def keys_to_know(chunks: Sequence[ChunkDraft]) -> tuple[str, ...]:
+    """Return the keys of words that are names only if the bank knows them as such."""
+    return tuple(sorted({fold(word) for chunk in chunks for word in find_openings(chunk.text)}))
+
+
+def known_names(keys: Sequence[str], entities: Sequence[Entity]) -> tuple[FoundName, ...]:
+    """Return those of the bank's entities that the keys name exactly, as they were asked for."""
+    asked = frozenset(keys)
+    return tuple(
+        FoundName(name, entity.kind)
+        for entity in entities
+        if entity.kind != LABEL
+        for name in (entity.name, *entity.aliases)
+        if fold(name) in asked
+    )
+
+
 async def read_facts(
-    extractor: Extractor, chunks: Sequence[ChunkDraft], mode: ExtractionMode, tuning: RetainTuning
+    extractor: Extractor,
+    chunks: Sequence[ChunkDraft],
+    mode: ExtractionMode,
+    tuning: RetainTuning,
+    known: tuple[FoundName, ...] = (),
 ) -> tuple[tuple[Fact, ...], ...]:
-    """Return each chunk's facts, in order."""
+    """Return each chunk's facts, in order; ``known`` are the bank's names that the chunks may mean."""
     if mode is ExtractionMode.CHUNKS:
         return await asyncio.to_thread(lambda: tuple((_verbatim(chunk, tuning),) for chunk in chunks))
-    return await extractor.extract(tuple(chunk.passage for chunk in chunks), mode, tuning)
+    passages = tuple(replace(chunk.passage, known=known) for chunk in chunks)
+    return await extractor.extract(passages, mode, tuning)
 
 
 def _verbatim(chunk: ChunkDraft, tuning: RetainTuning) -> Fact:

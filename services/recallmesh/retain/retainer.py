@@ -24,7 +24,7 @@ from recallmesh.retain.extraction import Extractor, Fact
 from recallmesh.retain.fan_out import FanOut, is_stored_somewhere, with_temporal
 from recallmesh.retain.intake import take_in
 from recallmesh.retain.payload import content_hash, request_from_bytes, request_to_bytes
-from recallmesh.retain.reading import check_mode, read_facts
+from recallmesh.retain.reading import check_mode, keys_to_know, known_names, read_facts
 from recallmesh.retain.writer import Read, Writer, names_in
 
 _log = structlog.get_logger()
@@ -155,7 +155,9 @@ class MeshRetainer:
             known = await self._ledger.known_digests(bank.uid, draft.id)
         new = [chunk for chunk in draft.chunks if chunk.digest not in known]
         if unread := [chunk for chunk in new if chunk.digest not in told]:
-            facts = await read_facts(self._extractor, unread, request.mode or tuning.mode, tuning)
+            keys = await asyncio.to_thread(keys_to_know, unread)
+            names = known_names(keys, await self._ledger.entities_like(bank.uid, keys)) if keys else ()
+            facts = await read_facts(self._extractor, unread, request.mode or tuning.mode, tuning, names)
             told.update(zip((chunk.digest for chunk in unread), facts, strict=True))
         return draft, tuple(() if chunk.digest in known else told[chunk.digest] for chunk in draft.chunks)
 

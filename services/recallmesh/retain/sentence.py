@@ -9,6 +9,9 @@ mr mrs ms dr prof st sr jr hr fr vs etc e.g i.e z.b d.h u.a bzw ca cf fig no nr 
 jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m u.s u.k sra dra mme mlle gen col sgt lt capt rev hon
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATION_WORDS.split())
+# "No. 5" is a number, "Oh no." is not.
+_BEFORE_FIGURES = frozenset({"no", "fig", "nr", "vol"})
+_FIGURE = re.compile(r"\s*\d")
 _END = re.compile(
     r"""(?<![.!?\u2026])[.!?\u2026]+["'\u201d\u2019)\]]*(?=\s)   # an end mark, closing quotes, then space
       | [\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09]*   # an end mark of a script without spaces
@@ -63,4 +66,6 @@ def _is_abbreviation(text: str, start: int, end: int) -> bool:
     if match is None:
         return False
     word = match.group(1).casefold()
+    if word in _BEFORE_FIGURES:
+        return _FIGURE.match(text, end) is not None
     return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "i")

@@ -31,35 +31,75 @@ _GOES_ON = re.compile(r"^(?:[\[(]|[a-zß-öø-ÿ])")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
+# An answer that is no sentence of its own: a reason alone, or little more than yes or no.
+_REASON = re.compile(
+    r"(?i)^(?:because|'cause|cuz|due to|thanks to|owing to|weil|wegen|parce que?|porque|omdat)\b[^,]*(?:,\s*\w+)?"
+)
+_YES_NO = re.compile(r"(?i)^(?:yes|yeah|yep|no|nope|nah|ja|nein|doch|oui|non|si|sí|não|sim|nee)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a passage ends by asking, and who asks."""
+
+    speaker: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """Sentences of one speaker that belong together.
 
-    ``asked`` is the question of another that they answer, with its speaker. ``is_effect``: they say that they came of
+    ``asked`` is the question of another that they answer. ``is_effect``: they say that they came of
     the statement before.
     """
 
     speaker: str
     text: str
-    asked: str = ""
+    asked: Question | None = None
     is_effect: bool = False
 
 
 def find_statements(
-    text: str, turns: tuple[Turn, ...], names: frozenset[str], *, keep_all: bool
+    text: str, turns: tuple[Turn, ...], names: frozenset[str], *, asked: Question | None = None, keep_all: bool
 ) -> tuple[Statement, ...]:
-    """Return the statements of the turns in order; fillers are left out unless ``keep_all``."""
+    """Return the statements of the turns in order; fillers are left out unless ``keep_all``.
+
+    ``asked`` is what was asked just before the text, by another.
+    """
     found: list[Statement] = []
-    asked = ""
     for turn in turns:
         sentences = [text[one.begin : one.end] for one in split_sentences(text, turn.begin, turn.end)]
         told = sentences if keep_all else list(_telling(sentences, names))
         for index, group in enumerate(_groups(told)):
-            answers = asked if index == 0 and _words(group[0]) < _FRAGMENT_WORDS else ""
+            answers = asked if index == 0 and _is_fragment(group[0]) else None
+            if answers is not None and is_filler(answers.text, names):
+                answers = None
             found.append(Statement(turn.speaker, " ".join(group), answers, opens_with_effect(group[0])))
-        last = sentences[-1] if sentences else ""
-        asked = _spoken(turn.speaker, last) if last.endswith("?") else ""
+        asked = _question(turn.speaker, sentences)
     return tuple(found)
+
+
+def closing_question(text: str, turns: tuple[Turn, ...]) -> Question | None:
+    """Return what the last turn of a text ends by asking."""
+    if not turns:
+        return None
+    last = turns[-1]
+    return _question(last.speaker, [text[one.begin : one.end] for one in split_sentences(text, last.begin, last.end)])
+
+
+def _question(speaker: str, sentences: list[str]) -> Question | None:
+    return Question(speaker, sentences[-1]) if sentences and sentences[-1].endswith("?") else None
+
+
+def _is_fragment(sentence: str) -> bool:
+    if sentence.endswith("?"):
+        return _words(sentence) < _FRAGMENT_WORDS
+    return (
+        _words(sentence) < _FRAGMENT_WORDS
+        or (_words(sentence) < _SHORT_WORDS and _YES_NO.match(sentence) is not None)
+        or _REASON.fullmatch(sentence.rstrip(".! ")) is not None
+    )
 
 
 def _telling(sentences: list[str], names: frozenset[str]) -> Iterator[str]:
@@ -103,7 +143,3 @@ def _belongs(group: list[str], sentence: str) -> bool:
 def _words(text: str) -> int:
     # Two letters of a script without spaces are about a word.
     return len(text.split()) + len(_WIDE.findall(text)) // 2
-
-
-def _spoken(speaker: str, text: str) -> str:
-    return f"{speaker}: {text}" if speaker else text

@@ -10,7 +10,6 @@ from recallmesh.core.entity import Entity
 from recallmesh.core.ledger import ChunkWrite, DocumentWrite, RequestRecord, Write
 from recallmesh.core.memory import CausalLink, Memory, Mention
 from recallmesh.core.retain import NamedEntity
-from recallmesh.core.time import as_utc
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.retain.cast import Cast
 from recallmesh.retain.draft import ChunkDraft, DocumentDraft
@@ -66,7 +65,6 @@ class Writer:
     def _chunk(
         self, document_id: str, draft: ChunkDraft, facts: tuple[Fact, ...], cast: Cast, at: datetime
     ) -> ChunkWrite:
-        time = None if draft.time is None else as_utc(draft.time)
         chunk = Chunk(
             id=self.new_id(),
             document_id=document_id,
@@ -75,7 +73,7 @@ class Writer:
             tokens=draft.tokens,
             digest=draft.digest,
             context=draft.item.context,
-            time=time,
+            time=draft.time,
         )
         ids = [self.new_id() for _ in facts]
         memories = tuple(
@@ -85,7 +83,7 @@ class Writer:
                 fact_type=fact.fact_type,
                 created=at,
                 occurred=fact.occurred,
-                mentioned=time,
+                mentioned=draft.time,
                 context=draft.item.context,
                 tags=draft.tags,
                 metadata=dict(draft.item.metadata),

@@ -24,12 +24,13 @@ class SemanticArm:
                 tags=query.tags,
                 limit=query.limit,
                 min_score=query.min_score,
+                times=False,
             )
             for fact_type in dict.fromkeys(query.fact_types)
         )
         answers = await self._vectors.search(questions)
-        hits = [Hit(found.memory_id, found.score) for answer in answers for found in answer]
-        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id)))
+        rows = sorted((-found.score, found.memory_id) for answer in answers for found in answer)
+        return tuple([Hit(memory_id, -score) for score, memory_id in rows])
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store the vectors."""

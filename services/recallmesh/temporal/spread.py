@@ -1,7 +1,7 @@
 """Spreading hits over a window: each part of it gets its best hit before any part gets its second. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
@@ -35,24 +35,24 @@ def cut(window: Window, buckets: int) -> tuple[Window, ...]:
 
 def bucket_of(window: Window, buckets: int, time: Window) -> int:
     """Return the bucket that holds the middle of what the time shares with the window."""
-    moments = _moments(window)
-    start, end = max(time.start, window.start), min(time.end, window.end)
-    offset = ((start - window.start) + (end - window.start)) // MICROSECOND // 2
-    return offset * min(buckets, moments) // moments
+    return _buckets(window, buckets)(time)
 
 
 def spread(hits: Iterable[VectorHit], window: Window, buckets: int) -> tuple[Placed, ...]:
     """Order the hits whose time overlaps the window by turns, within a turn by score, then id; each memory once."""
-    filled: dict[int, list[VectorHit]] = defaultdict(list)
+    filled: dict[int, list[tuple[float, str, VectorHit]]] = defaultdict(list)
+    bucket = _buckets(window, buckets)
     for hit in {hit.memory_id: hit for hit in hits}.values():
         if hit.time is not None and hit.time.overlaps(window):
-            filled[bucket_of(window, buckets, hit.time)].append(hit)
-    placed = [
-        Placed(hit, bucket, turn)
-        for bucket, held in filled.items()
-        for turn, hit in enumerate(sorted(held, key=lambda hit: (-hit.score, hit.memory_id)))
+            filled[bucket(hit.time)].append((-hit.score, hit.memory_id, hit))
+    # Rows compare by score and id, of which no two are the same: the hits themselves are never compared.
+    rows = [
+        (turn, score, memory_id, number, hit)
+        for number, held in filled.items()
+        for turn, (score, memory_id, hit) in enumerate(sorted(held))
     ]
-    return tuple(sorted(placed, key=lambda place: (place.turn, -place.hit.score, place.hit.memory_id)))
+    rows.sort()
+    return tuple([Placed(hit, number, turn) for turn, _, _, number, hit in rows])
 
 
 def turn_score(turn: int, cosine: float) -> float:
@@ -62,6 +62,20 @@ def turn_score(turn: int, cosine: float) -> float:
     """
     low, high = 1 / (turn + 2), 1 / (turn + 1)
     return low + (high - low) * (1 + min(max(cosine, -1.0), 1.0)) / 2
+
+
+def _buckets(window: Window, buckets: int) -> Callable[[Window], int]:
+    """Return what tells the bucket of a time: thousands are asked for, so the window's own figures are made once."""
+    moments = _moments(window)
+    count = min(buckets, moments)
+    opens, closes = window.start, window.end
+
+    def bucket(time: Window) -> int:
+        start, end = max(time.start, opens), min(time.end, closes)
+        offset = start - opens if start == end else ((start - opens) + (end - opens)) // 2
+        return (offset // MICROSECOND) * count // moments
+
+    return bucket
 
 
 def _moments(window: Window) -> int:

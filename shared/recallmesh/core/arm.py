@@ -49,11 +49,14 @@ class Hit:
     """One answer of an arm. Scores of different arms must not be compared.
 
     ``because`` is a short phrase for the trace (which entity, which link); empty when the arm has nothing to add.
+    ``context_cosine`` is the cosine of the query and of the memory together with the one before it in its document;
+    absent where the arm did not compare them.
     """
 
     memory_id: str
     score: float
     because: str = ""
+    context_cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

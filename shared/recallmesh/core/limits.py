@@ -1,21 +1,34 @@
 """The sizes beyond which a request is refused; each error names its limit, and docs/limits.md lists them."""
 
 BANK_ID_CHARS = 128
+"""Characters of a bank's id."""
+BANK_NAME_BYTES = 512
+"""UTF-8 bytes of a bank's name for people."""
 CONTENT_BYTES = 1_048_576
 """UTF-8 bytes of the text of one item: below gRPC's default message limit of 4 MiB with room for the rest."""
 ITEMS_PER_CALL = 1_000
+"""Items of one call of retain."""
 TAG_BYTES = 256
+"""UTF-8 bytes of one tag."""
 TAGS_PER_ITEM = 64
+"""Tags of one item, those of its call among them."""
 METADATA_KEYS = 64
+"""Keys of one item's metadata."""
 METADATA_BYTES = 8_192
 """UTF-8 bytes of all keys and values of one item."""
 CONTEXT_BYTES = 4_096
+"""UTF-8 bytes of one item's context."""
 DOCUMENT_ID_BYTES = 512
+"""UTF-8 bytes of a document's id."""
 REQUEST_ID_BYTES = 128
+"""UTF-8 bytes of a request id."""
 ENTITIES_PER_ITEM = 64
+"""Entities that one item names."""
 QUERY_TOKENS = 500
+"""Tokens of a query."""
 QUERY_BYTES = 65_536
 """A query of more bytes is refused unread: it cannot be within QUERY_TOKENS in any language people write."""
 MAX_TOKENS = 1_000_000
+"""Tokens that a recall may be asked to return (`max_tokens`)."""
 MESSAGE_BYTES = 4_194_304
 """gRPC's own default for what a client accepts; no response of ours exceeds it."""

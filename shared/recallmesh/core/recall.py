@@ -84,8 +84,8 @@ class Scores:
     """The scores of one memory at each stage.
 
     ``rrf`` is the sum of 1/(k + rank). ``reranker_raw`` is what the model said, ``relevance`` that in [0, 1], or the
-    synthetic score when nothing was reranked. ``final`` orders the answer: the odds of ``relevance`` times
-    ``fusion_prior`` times the square of the boosts, which are factors around 1 (docs/adr/0010-final-score.md).
+    synthetic score when nothing was reranked. ``final`` orders the answer: the odds of ``relevance`` times the three
+    priors times the square of the boosts, which are factors around 1 (docs/adr/0010-final-score.md).
     """
 
     rrf: float
@@ -99,6 +99,10 @@ class Scores:
     """The nudge for what a favoured arm found, in [1, 1.1)."""
     fusion_prior: float = 1.0
     """How likely a memory of this fused rank is an answer, compared with the first; in (0, 1]."""
+    context_prior: float = 1.0
+    """How much its context adds to its own nearness to the query; over 0, and 1 for the middle one of those read."""
+    naming_prior: float = 1.0
+    """Below 1 where the query names entities and the memory mentions none of them; in (0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class VectorQuery:
 
     ``fact_types`` empty means all. ``window`` keeps memories whose own time overlaps it; undated ones never do.
     ``min_score`` is a floor on the cosine, inclusive. ``exclude`` are memory ids that must not come.
-    ``limit`` bounds the hits of the whole answer, in [1, 2000].
+    ``limit`` bounds the hits of the whole answer, in [1, 2000]. ``times`` false: the hits come without their times.
     """
 
     bank_uid: str
@@ -38,11 +38,12 @@ class VectorQuery:
     limit: int = 300
     min_score: float | None = None
     exclude: tuple[str, ...] = ()
+    times: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class VectorHit:
-    """A near memory: its cosine, type and own time."""
+    """A near memory: its cosine, type and own time (absent where there is none, or none was asked for)."""
 
     memory_id: str
     score: float

@@ -10,9 +10,16 @@ from sqlite3 import Error as SqliteError
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
-from recallmesh.core.errors import ConflictingWrite, MeshError, NotReady, StoreUnavailable
+from recallmesh.core.errors import (
+    ConflictingWrite,
+    FieldViolation,
+    InvalidArgument,
+    MeshError,
+    NotReady,
+    StoreUnavailable,
+)
 
 T = TypeVar("T")
 
@@ -22,6 +29,7 @@ CACHE_KIB = 16_384
 MMAP_BYTES = 268_435_456
 DRIVER_ERRORS = (DBAPIError, SqliteError)
 """SQLAlchemy passes on as it is what goes wrong while a new connection is prepared."""
+EXAMPLE = "sqlite:////srv/recallmesh/ledger.db"
 CLOSED = "the ledger is closed"
 
 
@@ -129,10 +137,21 @@ def writing_engine(url: str) -> Engine:
 
 
 def make_room(url: str) -> None:
-    """Create the folder of an SQLite file."""
-    file = make_url(url).database
+    """Create the folder of an SQLite file.
+
+    Raises:
+        InvalidArgument: the URL is none, or of another kind of database.
+        StoreUnavailable: the folder cannot be made.
+
+    """
     try:
-        Path(file or "").parent.mkdir(parents=True, exist_ok=True)
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise InvalidArgument(FieldViolation("ledger.url", f"is no URL such as {EXAMPLE}")) from error
+    if parsed.get_backend_name() != "sqlite":
+        raise InvalidArgument(FieldViolation("ledger.url", f"names no SQLite database, such as {EXAMPLE}"))
+    try:
+        Path(parsed.database or "").parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable("the ledger's folder cannot be made") from error
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Connection, Table, literal
+from sqlalchemy import Boolean, ColumnElement, Connection, Table, Text, bindparam, literal
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -49,7 +49,18 @@ def among(column: ColumnElement[Any], values: Iterable[str] | Iterable[int]) -> 
     """
     held = list(values)
     array = literal(json.dumps(held))
-    listed = _Numbered(array) if held and isinstance(held[0], int) else _Listed(array)
+    return _is_in(column, _Numbered(array) if held and isinstance(held[0], int) else _Listed(array))
+
+
+def among_bound(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Test that a column has one of the strings of a JSON array that is bound under a name when the statement runs.
+
+    For statements made once: to make one costs as much as a tenth of reading what it finds.
+    """
+    return _is_in(column, _Listed(bindparam(name, type_=Text())))
+
+
+def _is_in(column: ColumnElement[Any], listed: _Listed) -> ColumnElement[bool]:
     return column.op("IN", is_comparison=True, return_type=Boolean())(listed)
 
 

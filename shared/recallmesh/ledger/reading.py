@@ -1,19 +1,27 @@
 """Memories read: by id for recall, and by page."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, select
+from sqlalchemy import Connection, Select, and_, bindparam, select
 
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.memory import Memory, Mention
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import passes
-from recallmesh.ledger.dialect import among
+from recallmesh.ledger.decoder import Decoder
+from recallmesh.ledger.dialect import among_bound
 from recallmesh.ledger.paging import cut
-from recallmesh.ledger.rows import CAUSES, ENTITIES, Decoder, caused_by, select_memories, unpack
+from recallmesh.ledger.rows import CAUSES, ENTITIES, select_memories, unpack, unpack_causes
 from recallmesh.ledger.schema import entities, memories, memory_entities
+
+_READ = select_memories().where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
+_THERE = select(memories.c.id).where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
+_NAMES = select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases).where(
+    entities.c.bank_uid == bindparam("bank"), among_bound(entities.c.id, "ids")
+)
 
 BATCH = 200
 """Rows read at once while a tag test, which SQL does not know, decides which of them count."""
@@ -21,10 +29,7 @@ BATCH = 200
 
 def read_memories(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) -> tuple[Memory, ...]:
     """Return those of the memories that are there."""
-    query = select_memories().where(memories.c.bank_uid == bank_uid, among(memories.c.id, memory_ids))
-    # The driver's own tuples: SQLAlchemy's rows around them would cost a tenth of the read.
-    rows = connection.execute(query).cursor.fetchall()
-    return tuple(_decoded(connection, bank_uid, rows))
+    return tuple(_decoded(connection, bank_uid, _found(connection, _READ, bank_uid, memory_ids)))
 
 
 def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
@@ -43,13 +48,20 @@ def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, p
 
 def mentions_by_id(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> dict[str, Mention]:
     """Return entities as memories mention them, with their names of now."""
-    query = select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases).where(
-        entities.c.bank_uid == bank_uid, among(entities.c.id, entity_ids)
-    )
     return {
         entity_id: Mention(entity_id, name, kind, unpack(aliases))
-        for entity_id, name, kind, aliases in connection.execute(query)
+        for entity_id, name, kind, aliases in _found(connection, _NAMES, bank_uid, entity_ids)
     }
+
+
+def _found(connection: Connection, query: Select[Any], bank_uid: str, ids: Iterable[str]) -> Sequence[Any]:
+    """Return the driver's own tuples: SQLAlchemy's rows around them would cost a tenth of the read.
+
+    That passes over what SQLAlchemy makes of values, which is nothing for texts and integers on either database.
+    """
+    result = connection.execute(query, {"bank": bank_uid, "ids": json.dumps(list(ids))})
+    rows: Sequence[Any] = result.cursor.fetchall()
+    return rows
 
 
 def _filtered(bank_uid: str, wanted: MemoryFilter) -> Select[Any]:
@@ -74,15 +86,14 @@ def _decoded(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> list
     mentioned = {packed: unpack(packed) for packed in {row[ENTITIES] for row in rows}}
     named = set(chain.from_iterable(mentioned.values()))
     known = mentions_by_id(connection, bank_uid, named) if named else {}
-    mentions = {packed: tuple([known[one] for one in ids if one in known]) for packed, ids in mentioned.items()}
+    mentions = {packed: tuple(filter(None, map(known.get, ids))) for packed, ids in mentioned.items()}
     decoder = Decoder(mentions, _causes_there(connection, bank_uid, rows))
-    return [decoder.memory(row) for row in rows]
+    return decoder.memories(rows)
 
 
 def _causes_there(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> Callable[[str], bool]:
     """Return the test whether a cause still exists; links to deleted memories are left where they are."""
-    causes = {cause for row in rows if row[CAUSES] for cause in caused_by(row[CAUSES])}
-    if not causes:
-        return causes.__contains__
-    query = select(memories.c.id).where(memories.c.bank_uid == bank_uid, among(memories.c.id, causes))
-    return set(connection.execute(query).scalars()).__contains__
+    causes = {cause for row in rows if row[CAUSES] for cause, _ in unpack_causes(row[CAUSES])}
+    if causes:
+        causes = {memory_id for (memory_id,) in _found(connection, _THERE, bank_uid, causes)}
+    return causes.__contains__

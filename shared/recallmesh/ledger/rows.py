@@ -9,21 +9,17 @@ from typing import Any, cast
 from sqlalchemy import Row, Select, select
 
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention
-from recallmesh.core.time import Occurrence, Precision, Window
-from recallmesh.ledger.moment import Moments, from_us, to_us
+from recallmesh.core.memory import Memory
+from recallmesh.ledger.moment import from_us, offset_of, to_us
 from recallmesh.ledger.schema import chunks, memories
-
-_FACT_TYPES = {kind.value: kind for kind in FactType}
-_STATES = {state.value: state for state in MemoryState}
-_PRECISIONS = {precision.value: precision for precision in Precision}
 
 _COLUMNS = tuple(
     memories.c[name]
     for name in (
-        "id", "text", "fact_type", "created", "occurred_start", "occurred_end", "occurred_precision", "mentioned",
-        "context", "tags", "metadata", "document_id", "chunk_id", "position", "previous_id", "entities", "causes",
-        "sources", "attachments", "proof_count", "tokens", "state", "version",
+        "id", "text", "fact_type", "created", "occurred_start", "occurred_start_offset", "occurred_end",
+        "occurred_end_offset", "occurred_precision", "mentioned", "mentioned_offset", "context", "tags", "metadata",
+        "document_id", "chunk_id", "position", "previous_id", "entities", "causes", "sources", "attachments",
+        "proof_count", "tokens", "state", "version",
     )
 )  # fmt: skip
 
@@ -31,8 +27,8 @@ _COLUMNS = tuple(
 _parse: Callable[[str, int], tuple[Any, int]] = make_scanner(cast("Any", json.JSONDecoder()))
 """``json.loads`` without its checks and two more calls: what comes was packed here, and recall unpacks thousands."""
 
-ENTITIES = 15
-CAUSES = 16
+ENTITIES = 18
+CAUSES = 19
 """Where ``select_memories`` has these columns."""
 
 
@@ -52,77 +48,14 @@ def unpack_map(packed: str) -> Mapping[str, str]:
     return MappingProxyType(_parse(packed, 0)[0] if packed else {})
 
 
-def caused_by(packed: str) -> tuple[str, ...]:
-    """Return the ids of the memories that packed causal links point at."""
-    return tuple(cause for cause, _ in _parse(packed, 0)[0])
+def unpack_causes(packed: str) -> list[tuple[str, float]]:
+    """Return the causal links that were packed: the cause's id and the weight."""
+    return cast("list[tuple[str, float]]", _parse(packed, 0)[0])
 
 
 def select_memories() -> Select[Any]:
     """Return the columns ``Decoder`` reads, of all memories."""
     return select(*_COLUMNS)
-
-
-class Decoder:
-    """Makes memories of rows; what many rows share (moments, tags, metadata) is decoded once.
-
-    ``mentions`` are what packed entity ids stand for; ``is_there`` tells which causes still exist, others are left out.
-    """
-
-    def __init__(self, mentions: Mapping[str, tuple[Mention, ...]], is_there: Callable[[str], bool]) -> None:
-        """Start with nothing decoded."""
-        self._mentions = mentions
-        self._is_there = is_there
-        self._moments = Moments()
-        self._lists: dict[str, tuple[str, ...]] = {"": ()}
-        self._maps: dict[str, Mapping[str, str]] = {"": MappingProxyType({})}
-
-    def memory(self, row: Sequence[Any]) -> Memory:
-        """Return a row's memory."""
-        (
-            id_, text, fact_type, created, start, end, precision, mentioned, context, tags, metadata, document_id,
-            chunk_id, position, previous_id, entities, causes, sources, attachments, proof_count, tokens, state,
-            version,
-        ) = row  # fmt: skip
-        moments = self._moments
-        # By position: a third faster than by keyword, and this is the hot path of recall.
-        return Memory(
-            id_,
-            text,
-            _FACT_TYPES[fact_type],
-            moments[created],
-            None if start is None else Occurrence(Window(moments[start], moments[end]), _PRECISIONS[precision]),
-            None if mentioned is None else moments[mentioned],
-            context,
-            self._list(tags) if tags else (),
-            self._map(metadata),
-            document_id,
-            chunk_id,
-            position,
-            previous_id,
-            self._mentions[entities],
-            self._caused(causes) if causes else (),
-            unpack(sources),
-            self._list(attachments) if attachments else (),
-            proof_count,
-            tokens,
-            _STATES[state],
-            version,
-        )
-
-    def _list(self, packed: str) -> tuple[str, ...]:
-        found = self._lists.get(packed)
-        if found is None:
-            found = self._lists[packed] = unpack(packed)
-        return found
-
-    def _map(self, packed: str) -> Mapping[str, str]:
-        found = self._maps.get(packed)
-        if found is None:
-            found = self._maps[packed] = unpack_map(packed)
-        return found
-
-    def _caused(self, packed: str) -> tuple[CausalLink, ...]:
-        return tuple(CausalLink(cause, weight) for cause, weight in _parse(packed, 0)[0] if self._is_there(cause))
 
 
 def memory_row(bank_uid: str, memory: Memory) -> dict[str, object]:
@@ -135,9 +68,12 @@ def memory_row(bank_uid: str, memory: Memory) -> dict[str, object]:
         "fact_type": memory.fact_type.value,
         "created": to_us(memory.created),
         "occurred_start": to_us(window.start) if window else None,
+        "occurred_start_offset": offset_of(window.start) if window else None,
         "occurred_end": to_us(window.end) if window else None,
+        "occurred_end_offset": offset_of(window.end) if window else None,
         "occurred_precision": memory.occurred.precision.value if memory.occurred else None,
         "mentioned": to_us(memory.mentioned) if memory.mentioned else None,
+        "mentioned_offset": offset_of(memory.mentioned) if memory.mentioned else None,
         "context": memory.context,
         "tags": pack(memory.tags),
         "metadata": pack(memory.metadata),
@@ -168,6 +104,7 @@ def chunk_row(bank_uid: str, chunk: Chunk) -> dict[str, object]:
         "digest": chunk.digest,
         "context": chunk.context,
         "time": to_us(chunk.time) if chunk.time else None,
+        "time_offset": offset_of(chunk.time) if chunk.time else None,
     }
 
 
@@ -183,13 +120,14 @@ def select_chunks() -> Select[Any]:
         table.digest,
         table.context,
         table.time,
+        table.time_offset,
     )
 
 
 def chunk_of(row: Sequence[Any]) -> Chunk:
     """Return a row's chunk."""
-    id_, document_id, number, text, tokens, digest, context, time = row
-    said = None if time is None else from_us(time)
+    id_, document_id, number, text, tokens, digest, context, time, offset = row
+    said = None if time is None else from_us(time, offset)
     return Chunk(id_, document_id, number, text, tokens, digest, context, said)
 
 

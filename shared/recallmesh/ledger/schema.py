@@ -21,9 +21,10 @@ HEAD = "0001"
 
 metadata = MetaData()
 
-# Times are microseconds since 1970 in UTC. Lists and maps that SQL never looks into (tags, metadata, entity ids …) are
-# JSON text beside the memory, empty text when there is nothing, so that recall reads one row a memory; what SQL has to
-# filter or count is in tables of its own (memory_tags, memory_entities, entity_words).
+# Times are microseconds since 1970 in UTC; those that people name have their UTC offset in seconds beside them, since a
+# day is a day of somewhere: nothing is ordered or compared by it. Lists and maps that SQL never looks into (tags,
+# metadata, entity ids …) are JSON text beside the memory, empty text when there is nothing, so that recall reads one
+# row a memory; what SQL has to filter or count is in tables of its own (memory_tags, memory_entities, entity_words).
 
 
 def _bank() -> Column[str]:
@@ -70,6 +71,7 @@ chunks = Table(
     Column("digest", Text, nullable=False),
     Column("context", Text, nullable=False),
     Column("time", BigInteger),
+    Column("time_offset", Integer),
     Column("retiring_write", Text, nullable=False, server_default=""),
     Index("chunks_document", "bank_uid", "document_id", "number"),
 )
@@ -84,8 +86,11 @@ memories = Table(
     Column("created", BigInteger, nullable=False),
     Column("occurred_start", BigInteger),
     Column("occurred_end", BigInteger),
+    Column("occurred_start_offset", Integer),
+    Column("occurred_end_offset", Integer),
     Column("occurred_precision", Text),
     Column("mentioned", BigInteger),
+    Column("mentioned_offset", Integer),
     Column("context", Text, nullable=False),
     Column("tags", Text, nullable=False),
     Column("metadata", Text, nullable=False),

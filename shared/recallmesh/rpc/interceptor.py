@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import grpc
@@ -56,6 +57,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
 
     def __init__(self, door: Door, *, observe: Observe = observe_nothing) -> None:
         """Wrap with these bounds."""
+        self.starting: MeshError | None = None
+        """Why what is missing may only be missing so far: what a call of ours is told while the process starts."""
         self._door = door
         self._observe = observe
 
@@ -68,7 +71,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
         handler = await continuation(handler_call_details)
         if handler is None:
             # A stream of bytes is what every kind of caller can read an error from.
-            missing: Any = grpc.stream_stream_rpc_method_handler(_missing)
+            ours = handler_call_details.method.startswith(OURS)
+            missing: Any = grpc.stream_stream_rpc_method_handler(partial(_missing, self.starting if ours else None))
             return grpc.stream_stream_rpc_method_handler(_Wrapped(UNKNOWN, missing, self._door, self._observe).stream)
         if not handler_call_details.method.startswith(OURS):
             return handler
@@ -82,8 +86,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
         return grpc.unary_unary_rpc_method_handler(wrapped.unary)
 
 
-def _missing(_requests: object, _context: Context) -> NoReturn:
-    raise NotImplementedError
+def _missing(starting: MeshError | None, _requests: object, _context: Context) -> NoReturn:
+    raise starting or NotImplementedError
 
 
 class _Wrapped:

@@ -24,23 +24,28 @@ class Readiness:
     That the process answers at all says that it lives; what it answers says whether it is ready.
     """
 
-    def __init__(self, checks: Mapping[str, Check], *, interval_s: float, timeout_s: float) -> None:
+    def __init__(self, *, interval_s: float, timeout_s: float) -> None:
         """Ask every ``interval_s`` seconds (four times as often until all are ready), each for ``timeout_s``."""
         self.servicer = health_aio.HealthServicer()
-        self._checks = checks
+        self._checks: Mapping[str, Check] | None = None
         self._interval_s = interval_s
         self._timeout_s = timeout_s
         self._states: dict[str, bool] = {}
 
     @property
     def ready(self) -> bool:
-        """Whether every part was ready when it was last asked."""
-        return set(self._states) == set(self._checks) and all(self._states.values())
+        """Whether it is known what is hosted, and every part was ready when it was last asked."""
+        return self._checks is not None and set(self._states) == set(self._checks) and all(self._states.values())
 
     async def announce(self) -> None:
         """Say that nothing is ready yet."""
-        for name in (PROCESS, *self._checks):
+        await self.servicer.set(PROCESS, NOT_SERVING)
+
+    async def take(self, checks: Mapping[str, Check]) -> None:
+        """Take what is hosted, and ask it for the first time with the next ``ask``."""
+        for name in checks:
             await self.servicer.set(name, NOT_SERVING)
+        self._checks = checks
 
     async def watch(self) -> None:
         """Ask for ever; should that end by a bug, the process is not ready."""
@@ -53,8 +58,9 @@ class Readiness:
 
     async def ask(self) -> None:
         """Ask every part once, all at a time, and tell the health service."""
-        states = await asyncio.gather(*(self._state(name, check) for name, check in self._checks.items()))
-        for name, state in zip(self._checks, states, strict=True):
+        checks = self._checks or {}
+        states = await asyncio.gather(*(self._state(name, check) for name, check in checks.items()))
+        for name, state in zip(checks, states, strict=True):
             self._states[name] = state
             await self.servicer.set(name, SERVING if state else NOT_SERVING)
         await self.servicer.set(PROCESS, SERVING if self.ready else NOT_SERVING)

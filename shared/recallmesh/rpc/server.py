@@ -9,10 +9,10 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection as grpc_reflection
 
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, StoreUnavailable
 from recallmesh.core.limits import MESSAGE_BYTES
 from recallmesh.rpc.door import Door, DoorLimits
-from recallmesh.rpc.hosted import Check, Hosted
+from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.interceptor import Interceptor, Observe, observe_nothing
 from recallmesh.rpc.readiness import Readiness
 
@@ -21,19 +21,41 @@ RECEIVE_BYTES = 4 * MESSAGE_BYTES
 """What gRPC itself lets in: more than is accepted, so that the refusal is ours and names the limit."""
 
 
-@dataclass(frozen=True, slots=True)
+STARTING = StoreUnavailable("the process is starting")
+
+
+@dataclass(slots=True)
 class RunningServer:
     """A server that listens: the port it got, its readiness, and how many calls it works on."""
 
     port: int
     readiness: Readiness
     door: Door
+    _server: grpc.aio.Server
+    _interceptor: Interceptor
+    _reflection: bool
+
+    async def host(self, hosted: Iterable[Hosted]) -> None:
+        """Offer these parts and nothing else from now on; each is ready once its check returned."""
+        parts = tuple(hosted)
+        # gRPC looks for a method's handler with every call, so they may come after the start.
+        for part in parts:
+            part.register(self._server)
+        if self._reflection:
+            names = (*(name for part in parts for name in part.services), health.SERVICE_NAME)
+            grpc_reflection.enable_server_reflection((*names, grpc_reflection.SERVICE_NAME), self._server)
+        await self.readiness.take({name: check for part in parts for name, check in part.checks.items()})
+        self._interceptor.starting = None
+
+    def wait_for(self, error: MeshError) -> None:
+        """Tell callers why nothing is hosted yet."""
+        self._interceptor.starting = error
 
 
 @asynccontextmanager
 async def open_server(
     listen: str,
-    hosted: Iterable[Hosted],
+    hosted: Iterable[Hosted] | None,
     *,
     limits: DoorLimits = DEFAULT_LIMITS,
     observe: Observe = observe_nothing,
@@ -47,32 +69,31 @@ async def open_server(
 ) -> AsyncIterator[RunningServer]:
     """Listen on ``host:port`` (port 0: any free one) and serve until the context is left.
 
-    The process answers health from the start and is NOT_SERVING until every hosted part's check returned. On leaving:
-    NOT_SERVING at once, then ``drain_s`` during which calls are still taken (clients and load balancers turn away),
-    then no new calls and up to ``grace_s`` for those in hand. ``connection_age_s`` is the life of a connection, so that
-    clients find servers that joined; calls in hand are not cut by it.
+    The process answers health from the start and is NOT_SERVING until every hosted part's check returned. ``hosted``
+    absent: it is not known yet, calls are UNAVAILABLE until ``host`` is told. On leaving: NOT_SERVING at once, then
+    ``drain_s`` during which calls are still taken (clients and load balancers turn away), then no new calls and up to
+    ``grace_s`` for those in hand. ``connection_age_s`` is the life of a connection, so that clients find servers that
+    joined; calls in hand are not cut by it.
 
     Raises:
         InvalidArgument: the address cannot be listened on.
 
     """
-    parts = tuple(hosted)
-    checks: dict[str, Check] = {name: check for part in parts for name, check in part.checks.items()}
-    readiness = Readiness(checks, interval_s=check_interval_s, timeout_s=check_timeout_s)
+    readiness = Readiness(interval_s=check_interval_s, timeout_s=check_timeout_s)
     door = Door(limits)
-    server = grpc.aio.server(interceptors=(Interceptor(door, observe=observe),), options=_options(connection_age_s))
-    for part in parts:
-        part.register(server)
+    interceptor = Interceptor(door, observe=observe)
+    server = grpc.aio.server(interceptors=(interceptor,), options=_options(connection_age_s))
     health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
-    if reflection:
-        names = [name for part in parts for name in part.services]
-        grpc_reflection.enable_server_reflection((*names, health.SERVICE_NAME, grpc_reflection.SERVICE_NAME), server)
     port = _bind(server, listen, credentials)
+    running = RunningServer(port, readiness, door, server, interceptor, reflection)
+    running.wait_for(STARTING)
     await readiness.announce()
+    if hosted is not None:
+        await running.host(hosted)
     await server.start()
     watching = asyncio.create_task(readiness.watch())
     try:
-        yield RunningServer(port, readiness, door)
+        yield running
     finally:
         watching.cancel()
         await readiness.leave()

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -194,6 +195,7 @@ class IndexEntry(_message.Message):
     POSITION_FIELD_NUMBER: _builtins.int
     VECTOR_FIELD_NUMBER: _builtins.int
     CONTEXT_VECTOR_FIELD_NUMBER: _builtins.int
+    MENTION_UTC_OFFSET_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """The memory. Required."""
     version: _builtins.int
@@ -234,6 +236,12 @@ class IndexEntry(_message.Message):
     def context_vector(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """The embedding of the memory before it and its text together. Empty for arms that ask for none."""
 
+    @_builtins.property
+    def mention_utc_offset(self) -> _duration_pb2.Duration:
+        """The speaker's offset from UTC when it was said, in (-24 h, 24 h), whole minutes. Absent: none. Unused without
+        mention_time.
+        """
+
     def __init__(
         self,
         *,
@@ -250,10 +258,11 @@ class IndexEntry(_message.Message):
         position: _builtins.int = ...,
         vector: _abc.Iterable[_builtins.float] | None = ...,
         context_vector: _abc.Iterable[_builtins.float] | None = ...,
+        mention_utc_offset: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["mention_time", b"mention_time", "occurred", b"occurred"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["mention_time", b"mention_time", "mention_utc_offset", b"mention_utc_offset", "occurred", b"occurred"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["causes", b"causes", "context_vector", b"context_vector", "document_id", b"document_id", "fact_type", b"fact_type", "memory_id", b"memory_id", "mention_time", b"mention_time", "mentions", b"mentions", "occurred", b"occurred", "position", b"position", "tags", b"tags", "text", b"text", "vector", b"vector", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["causes", b"causes", "context_vector", b"context_vector", "document_id", b"document_id", "fact_type", b"fact_type", "memory_id", b"memory_id", "mention_time", b"mention_time", "mention_utc_offset", b"mention_utc_offset", "mentions", b"mentions", "occurred", b"occurred", "position", b"position", "tags", b"tags", "text", b"text", "vector", b"vector", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -22,10 +22,11 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1crecallmesh/v1/document.proto\x12\rrecallmesh.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x02\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x37\n\x08metadata\x18\x06 \x03(\x0b\x32%.recallmesh.v1.Document.MetadataEntry\x12\x13\n\x0b\x63hunk_count\x18\x07 \x01(\x05\x12\x14\n\x0cmemory_count\x18\x08 \x01(\x05\x12\x13\n\x0btoken_count\x18\t \x01(\x05\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa6\x01\n\x05\x43hunk\x12\n\n\x02id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12\x0e\n\x06number\x18\x03 \x01(\x05\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x13\n\x0btoken_count\x18\x05 \x01(\x05\x12\x0e\n\x06\x64igest\x18\x06 \x01(\t\x12\x0f\n\x07\x63ontext\x18\x07 \x01(\t\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\">\n\x0e\x41ttachmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nmedia_type\x18\x02 \x01(\t\x12\x0c\n\x04size\x18\x03 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1crecallmesh/v1/document.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x02\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x37\n\x08metadata\x18\x06 \x03(\x0b\x32%.recallmesh.v1.Document.MetadataEntry\x12\x13\n\x0b\x63hunk_count\x18\x07 \x01(\x05\x12\x14\n\x0cmemory_count\x18\x08 \x01(\x05\x12\x13\n\x0btoken_count\x18\t \x01(\x05\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd5\x01\n\x05\x43hunk\x12\n\n\x02id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12\x0e\n\x06number\x18\x03 \x01(\x05\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x13\n\x0btoken_count\x18\x05 \x01(\x05\x12\x0e\n\x06\x64igest\x18\x06 \x01(\t\x12\x0f\n\x07\x63ontext\x18\x07 \x01(\t\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\">\n\x0e\x41ttachmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nmedia_type\x18\x02 \x01(\t\x12\x0c\n\x04size\x18\x03 \x01(\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,12 +35,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_DOCUMENT_METADATAENTRY']._loaded_options = None
   _globals['_DOCUMENT_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_DOCUMENT']._serialized_start=81
-  _globals['_DOCUMENT']._serialized_end=402
-  _globals['_DOCUMENT_METADATAENTRY']._serialized_start=355
-  _globals['_DOCUMENT_METADATAENTRY']._serialized_end=402
-  _globals['_CHUNK']._serialized_start=405
-  _globals['_CHUNK']._serialized_end=571
-  _globals['_ATTACHMENTINFO']._serialized_start=573
-  _globals['_ATTACHMENTINFO']._serialized_end=635
+  _globals['_DOCUMENT']._serialized_start=113
+  _globals['_DOCUMENT']._serialized_end=434
+  _globals['_DOCUMENT_METADATAENTRY']._serialized_start=387
+  _globals['_DOCUMENT_METADATAENTRY']._serialized_end=434
+  _globals['_CHUNK']._serialized_start=437
+  _globals['_CHUNK']._serialized_end=650
+  _globals['_ATTACHMENTINFO']._serialized_start=652
+  _globals['_ATTACHMENTINFO']._serialized_end=714
 # @@protoc_insertion_point(module_scope)

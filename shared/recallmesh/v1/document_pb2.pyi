@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -115,6 +116,7 @@ class Chunk(_message.Message):
     DIGEST_FIELD_NUMBER: _builtins.int
     CONTEXT_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
+    UTC_OFFSET_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """A UUID in canonical text."""
     document_id: _builtins.str
@@ -133,6 +135,10 @@ class Chunk(_message.Message):
     def time(self) -> _timestamp_pb2.Timestamp:
         """When it was said. Absent when the source has no time."""
 
+    @_builtins.property
+    def utc_offset(self) -> _duration_pb2.Duration:
+        """The speaker's offset from UTC, in (-24 h, 24 h), whole minutes. Absent: none. Unused without a time."""
+
     def __init__(
         self,
         *,
@@ -144,10 +150,11 @@ class Chunk(_message.Message):
         digest: _builtins.str = ...,
         context: _builtins.str = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
+        utc_offset: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time", "utc_offset", b"utc_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "digest", b"digest", "document_id", b"document_id", "id", b"id", "number", b"number", "text", b"text", "time", b"time", "token_count", b"token_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "digest", b"digest", "document_id", b"document_id", "id", b"id", "number", b"number", "text", b"text", "time", b"time", "token_count", b"token_count", "utc_offset", b"utc_offset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -124,6 +125,7 @@ class Memory(_message.Message):
     TOKEN_COUNT_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    MENTION_UTC_OFFSET_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """A UUID in canonical text."""
     text: _builtins.str
@@ -184,6 +186,12 @@ class Memory(_message.Message):
     def attachment_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The attachments it was drawn from, by id."""
 
+    @_builtins.property
+    def mention_utc_offset(self) -> _duration_pb2.Duration:
+        """The speaker's offset from UTC when it was said, in (-24 h, 24 h), whole minutes. Absent: none. Unused without
+        mention_time.
+        """
+
     def __init__(
         self,
         *,
@@ -208,10 +216,11 @@ class Memory(_message.Message):
         token_count: _builtins.int = ...,
         state: Global___MemoryState.ValueType = ...,
         version: _builtins.int = ...,
+        mention_utc_offset: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "mention_time", b"mention_time", "occurred", b"occurred"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "mention_time", b"mention_time", "mention_utc_offset", b"mention_utc_offset", "occurred", b"occurred"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attachment_ids", b"attachment_ids", "causes", b"causes", "chunk_id", b"chunk_id", "context", b"context", "create_time", b"create_time", "document_id", b"document_id", "fact_type", b"fact_type", "id", b"id", "mention_time", b"mention_time", "mentions", b"mentions", "metadata", b"metadata", "occurred", b"occurred", "position", b"position", "previous_id", b"previous_id", "proof_count", b"proof_count", "source_ids", b"source_ids", "state", b"state", "tags", b"tags", "text", b"text", "token_count", b"token_count", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attachment_ids", b"attachment_ids", "causes", b"causes", "chunk_id", b"chunk_id", "context", b"context", "create_time", b"create_time", "document_id", b"document_id", "fact_type", b"fact_type", "id", b"id", "mention_time", b"mention_time", "mention_utc_offset", b"mention_utc_offset", "mentions", b"mentions", "metadata", b"metadata", "occurred", b"occurred", "position", b"position", "previous_id", b"previous_id", "proof_count", b"proof_count", "source_ids", b"source_ids", "state", b"state", "tags", b"tags", "text", b"text", "token_count", b"token_count", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -22,20 +22,21 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18recallmesh/v1/time.proto\x12\rrecallmesh.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n\x06Window\x12)\n\x05start\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x03\x65nd\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"`\n\nOccurrence\x12%\n\x06window\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12+\n\tprecision\x18\x02 \x01(\x0e\x32\x18.recallmesh.v1.Precision*\xe5\x01\n\tPrecision\x12\x19\n\x15PRECISION_UNSPECIFIED\x10\x00\x12\x15\n\x11PRECISION_INSTANT\x10\x01\x12\x11\n\rPRECISION_DAY\x10\x02\x12\x12\n\x0ePRECISION_WEEK\x10\x03\x12\x13\n\x0fPRECISION_MONTH\x10\x04\x12\x15\n\x11PRECISION_QUARTER\x10\x05\x12\x14\n\x10PRECISION_SEASON\x10\x06\x12\x12\n\x0ePRECISION_YEAR\x10\x07\x12\x14\n\x10PRECISION_DECADE\x10\x08\x12\x13\n\x0fPRECISION_RANGE\x10\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18recallmesh/v1/time.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbe\x01\n\x06Window\x12)\n\x05start\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x03\x65nd\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0e\x65nd_utc_offset\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"`\n\nOccurrence\x12%\n\x06window\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12+\n\tprecision\x18\x02 \x01(\x0e\x32\x18.recallmesh.v1.Precision*\xe5\x01\n\tPrecision\x12\x19\n\x15PRECISION_UNSPECIFIED\x10\x00\x12\x15\n\x11PRECISION_INSTANT\x10\x01\x12\x11\n\rPRECISION_DAY\x10\x02\x12\x12\n\x0ePRECISION_WEEK\x10\x03\x12\x13\n\x0fPRECISION_MONTH\x10\x04\x12\x15\n\x11PRECISION_QUARTER\x10\x05\x12\x14\n\x10PRECISION_SEASON\x10\x06\x12\x12\n\x0ePRECISION_YEAR\x10\x07\x12\x14\n\x10PRECISION_DECADE\x10\x08\x12\x13\n\x0fPRECISION_RANGE\x10\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.time_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PRECISION']._serialized_start=269
-  _globals['_PRECISION']._serialized_end=498
-  _globals['_WINDOW']._serialized_start=76
-  _globals['_WINDOW']._serialized_end=168
-  _globals['_OCCURRENCE']._serialized_start=170
-  _globals['_OCCURRENCE']._serialized_end=266
+  _globals['_PRECISION']._serialized_start=400
+  _globals['_PRECISION']._serialized_end=629
+  _globals['_WINDOW']._serialized_start=109
+  _globals['_WINDOW']._serialized_end=299
+  _globals['_OCCURRENCE']._serialized_start=301
+  _globals['_OCCURRENCE']._serialized_end=397
 # @@protoc_insertion_point(module_scope)

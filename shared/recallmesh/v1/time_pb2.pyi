@@ -4,6 +4,7 @@ isort:skip_file
 """
 
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -72,12 +73,18 @@ Global___Precision: _TypeAlias = Precision  # noqa: Y015
 
 @_typing.final
 class Window(_message.Message):
-    """A stretch of time with both ends included. A start after the end is INVALID_ARGUMENT."""
+    """A stretch of time with both ends included. A start after the end is INVALID_ARGUMENT.
+
+    The offsets say in which clock the ends are to be read: what is a day or a year for one who is an hour ahead of UTC
+    begins an hour earlier. They change no order and no overlap.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     START_FIELD_NUMBER: _builtins.int
     END_FIELD_NUMBER: _builtins.int
+    UTC_OFFSET_FIELD_NUMBER: _builtins.int
+    END_UTC_OFFSET_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def start(self) -> _timestamp_pb2.Timestamp:
         """The first moment. Required."""
@@ -86,15 +93,25 @@ class Window(_message.Message):
     def end(self) -> _timestamp_pb2.Timestamp:
         """The last moment, included; equal to the start for an instant. Required."""
 
+    @_builtins.property
+    def utc_offset(self) -> _duration_pb2.Duration:
+        """The offset from UTC that the ends are told in, in (-24 h, 24 h), whole minutes. Absent: none."""
+
+    @_builtins.property
+    def end_utc_offset(self) -> _duration_pb2.Duration:
+        """The offset of the end where it is another, as across a change of the clocks. Absent: that of the start."""
+
     def __init__(
         self,
         *,
         start: _timestamp_pb2.Timestamp | None = ...,
         end: _timestamp_pb2.Timestamp | None = ...,
+        utc_offset: _duration_pb2.Duration | None = ...,
+        end_utc_offset: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "start", b"start"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "end_utc_offset", b"end_utc_offset", "start", b"start", "utc_offset", b"utc_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "start", b"start"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "end_utc_offset", b"end_utc_offset", "start", b"start", "utc_offset", b"utc_offset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

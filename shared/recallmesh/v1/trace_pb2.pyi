@@ -85,6 +85,7 @@ class Trace(_message.Message):
     QUERY_TIME_FIELD_NUMBER: _builtins.int
     BUDGET_HITS_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
+    UTC_OFFSET_FIELD_NUMBER: _builtins.int
     budget_hits: _builtins.int
     """The number of hits asked of each arm and fact type."""
     truncated: _builtins.bool
@@ -113,6 +114,10 @@ class Trace(_message.Message):
     def query_time(self) -> _timestamp_pb2.Timestamp:
         """The moment that counted as now."""
 
+    @_builtins.property
+    def utc_offset(self) -> _duration_pb2.Duration:
+        """The asker's offset from UTC, in (-24 h, 24 h), whole minutes. Absent: none."""
+
     def __init__(
         self,
         *,
@@ -124,10 +129,11 @@ class Trace(_message.Message):
         query_time: _timestamp_pb2.Timestamp | None = ...,
         budget_hits: _builtins.int = ...,
         truncated: _builtins.bool = ...,
+        utc_offset: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["prefilter", b"prefilter", "query_time", b"query_time", "tuning", b"tuning", "window", b"window"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["prefilter", b"prefilter", "query_time", b"query_time", "tuning", b"tuning", "utc_offset", b"utc_offset", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_hits", b"budget_hits", "candidates", b"candidates", "phases", b"phases", "prefilter", b"prefilter", "query_time", b"query_time", "truncated", b"truncated", "tuning", b"tuning", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_hits", b"budget_hits", "candidates", b"candidates", "phases", b"phases", "prefilter", b"prefilter", "query_time", b"query_time", "truncated", b"truncated", "tuning", b"tuning", "utc_offset", b"utc_offset", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

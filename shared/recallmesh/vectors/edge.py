@@ -3,7 +3,9 @@
 Every call holds Python's global lock for as long as it takes (0.9.0), so a shard lives in the worker process.
 """
 
+import math
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +28,7 @@ from recallmesh.vectors.condition import (
     Some,
     query_condition,
 )
-from recallmesh.vectors.payload import BANK, END, MEMORY, START, TAG_COUNT, TAGS, TYPE, HitRow, Point, point_id
+from recallmesh.vectors.payload import BANK, END, MEMORY, START, TAG_COUNT, TAGS, TYPE, HitColumns, Point, point_id
 
 FLOAT_BYTES = 4
 DIGITS = 6
@@ -55,13 +57,14 @@ class Shard:
         self._path = path
         self._shard = shard
         # Reading payloads takes as long as comparing vectors (3 of 7 ms for 900 hits): each is read once.
-        self._faces: dict[UUID, Face] = {}
+        # By the number of the id: a UUID's own hash and comparison are Python functions, as slow as all the rest.
+        self._faces: dict[int, Face] = {}
 
-    def search(self, queries: Sequence[VectorQuery]) -> list[list[HitRow]]:
+    def search(self, queries: Sequence[VectorQuery]) -> list[HitColumns]:
         """Answer each query, best first, ties by memory id."""
         conditions = [query_condition(query) for query in queries]
         asked = [number for number, condition in enumerate(conditions) if condition != NEVER]
-        answers: list[list[HitRow]] = [[] for _ in queries]
+        answers: list[HitColumns] = [([], [], [], []) for _ in queries]
         wide = {number: queries[number].limit + 1 for number in asked}
         while wide:
             requests = [_request(queries[number], conditions[number], limit) for number, limit in wide.items()]
@@ -73,7 +76,7 @@ class Shard:
                 if len(points) == limit < TIES_MAX and _tied(points, query.limit):
                     again[number] = limit * 4
                 else:
-                    answers[number] = self._rows(points, query)
+                    answers[number] = self._columns(points, query)
             wide = again
         return answers
 
@@ -129,28 +132,34 @@ class Shard:
         with _Translated():
             self._shard.close()
 
-    def _rows(self, points: Sequence[q.ScoredPoint], query: VectorQuery) -> list[HitRow]:
-        ids = [_uuid(point.id) for point in points]
-        unknown: list[PointName] = [name for name in ids if name not in self._faces]
-        if unknown:
-            if len(self._faces) + len(unknown) > FACES_MAX:
-                self._faces.clear()
-                unknown = list(ids)
-            with _Translated():
-                records = self._shard.retrieve(unknown, with_payload=RETURNED, with_vector=False)
-            self._faces |= {_uuid(record.id): _face(record.payload or {}) for record in records}
-        rows: list[HitRow] = []
-        for name, point in zip(ids, points, strict=True):
-            score = round(point.score, DIGITS)
-            if query.min_score is None or score >= query.min_score:
-                memory_id, fact_type, start, end = self._faces[name]
-                rows.append((memory_id, score, fact_type, start, end))
-        rows.sort(key=lambda row: (-row[1], row[0]))
-        return rows[: query.limit]
+    def _columns(self, points: Sequence[q.ScoredPoint], query: VectorQuery) -> HitColumns:
+        names = [point.id for point in points]
+        numbers = [_number(name) for name in names]
+        faces = self._faces
+        if not faces.keys() >= set(numbers):
+            faces = self._read_faces(dict(zip(numbers, names, strict=True)))
+        floor = -math.inf if query.min_score is None else query.min_score
+        scores = [round(point.score, DIGITS) for point in points]
+        # A face begins with the memory id, of which a bank has no two: nothing after it is ever compared.
+        rows = sorted((-score, faces[number]) for score, number in zip(scores, numbers, strict=True) if score >= floor)
+        del rows[query.limit :]
+        hits = [face for _, face in rows]
+        times = [face[2:] for face in hits] if query.times else []
+        return [face[0] for face in hits], [-score for score, _ in rows], [face[1] for face in hits], times
+
+    def _read_faces(self, names: Mapping[int, PointName]) -> dict[int, Face]:
+        unknown = [name for number, name in names.items() if number not in self._faces]
+        if len(self._faces) + len(unknown) > FACES_MAX:
+            self._faces.clear()
+            unknown = list(names.values())
+        with _Translated():
+            records = self._shard.retrieve(unknown, with_payload=RETURNED, with_vector=False)
+        self._faces |= {_number(record.id): _face(record.payload or {}) for record in records}
+        return self._faces
 
     def _forget(self, point_ids: Iterable[str]) -> None:
         for name in point_ids:
-            self._faces.pop(UUID(name), None)
+            self._faces.pop(_number(name), None)
 
     def _update(self, operation: q.UpdateOperation) -> None:
         with _Translated():
@@ -234,12 +243,13 @@ def _tied(points: Sequence[q.ScoredPoint], limit: int) -> bool:
     return round(points[-1].score, DIGITS) == round(points[limit - 1].score, DIGITS)
 
 
-def _uuid(name: PointName) -> UUID:
-    return name if isinstance(name, UUID) else UUID(str(name))
+def _number(name: PointName) -> int:
+    return name.int if isinstance(name, UUID) else UUID(str(name)).int
 
 
 def _face(payload: Mapping[str, Any]) -> Face:
-    return payload[MEMORY], payload[TYPE], payload.get(START), payload.get(END)
+    # One string for each type: then a pickle of a thousand hits holds it once.
+    return payload[MEMORY], sys.intern(payload[TYPE]), payload.get(START), payload.get(END)
 
 
 def _filter(condition: Condition) -> q.Filter:

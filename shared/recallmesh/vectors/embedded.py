@@ -13,7 +13,7 @@ from recallmesh.core.errors import EmbeddingMismatch, MeshError, StoreUnavailabl
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
 from recallmesh.vectors.frame import HEADER, Call, Reply, frame_of, message_in
-from recallmesh.vectors.payload import hit_of, point_of
+from recallmesh.vectors.payload import hits_of, point_of
 
 INDEX_FROM = 20_000
 """Points without a graph from which graphs are built; as many are searched exactly in about 7 ms (384 dimensions)."""
@@ -52,8 +52,8 @@ class EmbeddedVectorIndex:
                 raise EmbeddingMismatch(
                     f"a query vector has {len(query.vector)} dimensions, the index {self._dimensions}"
                 )
-        rows = await self._call("search", queries)
-        return tuple(tuple(hit_of(row) for row in answer) for answer in rows)
+        answers = await self._call("search", queries)
+        return tuple(map(hits_of, answers))
 
     async def upsert(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store in parts; on an error the parts before it stay."""

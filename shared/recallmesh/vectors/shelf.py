@@ -13,7 +13,7 @@ from recallmesh.core.vectors import VectorQuery
 from recallmesh.vectors.catalog import Catalog, open_catalog
 from recallmesh.vectors.edge import Shard
 from recallmesh.vectors.generation import Generations
-from recallmesh.vectors.payload import HitRow, Point, point_id
+from recallmesh.vectors.payload import HitColumns, Point, point_id
 
 FLUSH_POINTS = 10_000
 """Written points after which the log is cut: it then takes about a second to read back after a kill."""
@@ -33,7 +33,7 @@ class Shelf:
         self._unflushed = 0
         self._written_at = clock()
 
-    def search(self, queries: tuple[VectorQuery, ...]) -> list[list[HitRow]]:
+    def search(self, queries: tuple[VectorQuery, ...]) -> list[HitColumns]:
         """Answer the queries in their order."""
         return self._shard.search(queries)
 

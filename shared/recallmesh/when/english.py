@@ -1,6 +1,6 @@
 """How English names times."""
 
-from recallmesh.when.grammar import Grammar, Phrase
+from recallmesh.when.grammar import NOT_COUNTED, Grammar, Phrase
 
 MONTHS = {
     name: number
@@ -45,9 +45,6 @@ IN = (
 FROM = "(?P<lead>(?:since|until|till|before|after|from|to|through|between|and|by) (?:the )?)"
 TO = "(?:to|and|through|until|till)"
 LAST = "(?:last|past|previous)"
-COUNTED = "people|persons|users|metres|meters|miles|km|kg|dollars|euros|words|tokens|times|steps|pieces|rooms|items"
-NOT_COUNTED = rf"(?! (?:{COUNTED})\b)"
-"""A number before one of these is a count, not a year: "in 2000 steps"."""
 
 ENGLISH = Grammar(
     language="en",
@@ -64,7 +61,10 @@ ENGLISH = Grammar(
         Phrase("tomorrow", "day", 1),
         Phrase("{day}(?: of)? {month}(?:,? {year})?", "date"),
         Phrase("{month} {day}(?:,? {year})?", "date"),
-        Phrase(f"(?:from |between )?(?:the )?{{first}}(?: {TO} (?:the )?|-|–){{day}}(?: of)? {{month}}(?:,? {{year}})?", "days"),
+        Phrase(
+            f"(?:from |between )?(?:the )?{{first}}(?: {TO} (?:the )?|-|–){{day}}(?: of)? {{month}}(?:,? {{year}})?",
+            "days",
+        ),
         Phrase(f"(?:from |between )?{{month}} {{first}}(?: {TO} |-|–){{day}}(?:,? {{year}})?", "days"),
         Phrase("{day}(?: of)? {month},? (?:of )?{rel}", "date"),
         Phrase("{month} {day},? (?:of )?{rel}", "date"),
@@ -121,7 +121,24 @@ ENGLISH = Grammar(
     ordinals={"first": 1, "second": 2, "third": 3, "fourth": 4},
     function_words=frozenset(
         {"the", "a", "an", "is", "was", "were", "did", "do", "does", "what", "when", "where", "who", "why", "how", "of"}
-        | {"we", "he", "she", "it", "they", "that", "this", "have", "has", "had", "be", "are", "said", "from", "by", "his"}
+        | {
+            "we",
+            "he",
+            "she",
+            "it",
+            "they",
+            "that",
+            "this",
+            "have",
+            "has",
+            "had",
+            "be",
+            "are",
+            "said",
+            "from",
+            "by",
+            "his",
+        }
         | {"her", "our", "your", "not", "but", "or", "an", "which", "there", "been", "will", "would", "may", "can"}
         | {"in", "on", "at", "to", "for", "and", "my", "i", "you", "me", "about", "with"}
     ),

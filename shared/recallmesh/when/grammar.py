@@ -5,6 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 YEAR = r"(?:1[89]|2[0-2])\d\d"
+COUNTED = (
+    "people|persons|users|metres|meters|miles|km|kg|dollars|euros|words|tokens|"
+    "times|steps|pieces|rooms|items|personen|leute[n]?|menschen|meter[n]?|kilometer[n]?|euro|schritte[n]?|"
+    "wörter[n]?|teile[n]?|stück|stunden|tage[n]?|personnes|gens|mètres|kilomètres|pas|mots|pièces|"
+    "fois|jours|heures|personas|metros|kilómetros|pesos|dólares|pasos|palabras|piezas|veces|"
+    "días|horas|persone|metri|chilometri|passi|parole|pezzi|volte|giorni|ore|pessoas|"
+    "quilômetros|quilómetros|reais|passos|palavras|peças|vezes|dias|mensen|meter|kilometer|stappen|"
+    "woorden|delen|stuks|keer|dagen|uur"
+)
+NOT_COUNTED = rf"(?! (?:{COUNTED})\b)"
+"""A number before one of these is a count, not a year, whichever language reads it: "in 2000 steps"."""
 NEVER = r"(?!)"
 KINDS = ("month", "weekday", "season", "unit")
 """Words that set off phrases, the rarest first; a phrase is looked for only around the first kind that it needs."""
@@ -143,7 +154,7 @@ class Grammar:
             "rel": f"(?P<rel>{_either(self.years)})",
             "day": f"(?P<day>{number}){suffix}",
             "first": f"(?P<first>{number}){suffix}",
-            "quarter": f"(?P<quarter>[1-4]{f'|[一二三四]' if self.numeral else ''})",
+            "quarter": f"(?P<quarter>[1-4]{'|[一二三四]' if self.numeral else ''})",
             "decade": r"(?P<decade>(?:(?:1[89]|20)\d0|[1-9]0))",
         }
         source = template.replace(" ", r"\s{1,3}" if self.spaced else r"\s{0,2}")

@@ -9,14 +9,16 @@ from recallmesh.when import calendar
 YEAR = r"(?P<year>(?:1[89]|2[0-2])\d\d)"
 DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 MONTH = r"(?P<month>0?[1-9]|1[0-2])"
-EDGE = r"(?<![\w/.:-])"
-END = r"(?![\w/:-]|\.\d)"
+EDGE = r"(?<![0-9A-Za-z_À-ɏ/.:-])"
+"""Not within a word or a number; Han, kana and Hangul may touch a date."""
+END = r"(?![0-9A-Za-z_À-ɏ/:-]|\.\d)"
 PATTERNS = (
     (
         "iso_day",
         re.compile(rf"{EDGE}{YEAR}-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])(?:T[\d:.+Z-]+)?{END}"),
     ),
     ("iso_month", re.compile(rf"{EDGE}{YEAR}-(?P<month>0[1-9]|1[0-2]){END}")),
+    ("year_first_day", re.compile(rf"{EDGE}{YEAR}/{MONTH}/{DAY}{END}")),
     ("dotted_day", re.compile(rf"{EDGE}{DAY}\.\s?{MONTH}\.\s?{YEAR}{END}")),
     ("slashed_day", re.compile(rf"{EDGE}(?P<first>\d{{1,2}})/(?P<second>\d{{1,2}})/{YEAR}{END}")),
 )

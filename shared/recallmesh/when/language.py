@@ -22,6 +22,10 @@ KANA = re.compile(r"[ぁ-ゖァ-ヺ]")
 HAN = re.compile(r"[一-鿿]")
 KANA_SHARE = 0.1
 """Of the Han and kana of a text, how much kana makes it Japanese: Chinese has it only in names."""
+CHINESE_WORDS = re.compile(r"[的了吗嗎这這们們是我你他她说說没沒吧呢么麼]")
+"""Characters of Chinese grammar: Han text that has one is not Japanese."""
+SHORT = 200
+"""Characters up to which a text may lack a language's small words, as "ayer" does, and still be of it."""
 SAMPLE = 2_000
 """Characters that are looked at: enough to know a language by."""
 
@@ -36,10 +40,13 @@ def likely(text: str, grammars: Sequence[Grammar]) -> list[Grammar]:
         if grammar.spaced
     }
     best = max(scores.values(), default=0)
+    scripts = _by_script(sample, grammars)
+    if best == 0 and (scripts or len(text) > SHORT):
+        return scripts + [grammar for grammar in grammars[:1] if grammar.spaced]
     chosen = [grammar for grammar in grammars if grammar.spaced and scores[grammar.language] == best]
     if grammars and grammars[0].spaced and grammars[0] not in chosen:
         chosen.append(grammars[0])
-    return _by_script(sample, grammars) + chosen
+    return scripts + chosen
 
 
 def _by_script(sample: str, grammars: Sequence[Grammar]) -> list[Grammar]:
@@ -51,4 +58,6 @@ def _by_script(sample: str, grammars: Sequence[Grammar]) -> list[Grammar]:
     found = [grammar for grammar in grammars if not grammar.spaced and grammar.script_pattern.search(sample)]
     if japanese:
         return [grammar for grammar in found if grammar.language != "zh"]
+    if CHINESE_WORDS.search(sample):
+        return [grammar for grammar in found if grammar.language != "ja"]
     return sorted(found, key=lambda grammar: grammar.language == "ja")  # Han alone is Chinese first

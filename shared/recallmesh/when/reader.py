@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cache
 
 from recallmesh.core.time import Occurrence, Precision, Window, as_utc
 from recallmesh.core.when import TimeReading
@@ -22,6 +23,11 @@ LAST_YEAR = 2300
 YEAR = re.compile(r"\d{4}")
 FULL_WIDTH = {ord("０") + digit: str(digit) for digit in range(10)}
 """The figures of Japanese and Chinese type, as wide as a character."""
+CLOSED = (".days", ".months", ".years")
+"""Rules whose reading has both its ends already."""
+WEEKDAY, DATE = ".weekday", ".date"
+APPOSED = re.compile(r"[\s,(（]{0,3}(?:(?:the|dem|den|der|le|el|il|dia|de) )?")
+"""What stands between a weekday and the date that it only repeats: "Montag, dem 3. Mai"."""
 NEAR = 48
 """Characters before a time in which the words that open or bound it are looked for."""
 OPENERS = frozenset({"from", "between"})
@@ -101,7 +107,23 @@ def _points(text: str, grammar: Grammar, asked: Asked) -> list[TimeReading]:
             edge = one.end
             if one.meant is not None:
                 kept.append(TimeReading(one.meant, one.begin, one.end, one.rule))
-    return kept
+    return _merged(text, kept)
+
+
+def _merged(text: str, points: list[TimeReading]) -> list[TimeReading]:
+    """Make one of a weekday and the date beside it: the date tells more."""
+    merged: list[TimeReading] = []
+    for point in points:
+        last = merged[-1] if merged else None
+        if last is not None and APPOSED.fullmatch(text, last.end, point.begin):
+            if last.rule.endswith(WEEKDAY) and point.rule.endswith(DATE):
+                merged[-1] = replace(point, begin=last.begin)
+                continue
+            if last.rule.endswith(DATE) and point.rule.endswith(WEEKDAY):
+                merged[-1] = replace(last, end=point.end)
+                continue
+        merged.append(point)
+    return merged
 
 
 def _shy(match: re.Match[str], text: str, grammar: Grammar) -> bool:
@@ -122,7 +144,7 @@ def _shy(match: re.Match[str], text: str, grammar: Grammar) -> bool:
 
 def _backed(lead: str, match: re.Match[str], text: str) -> bool:
     """Tell whether what stands around makes "from April", "to June", "after May" a time."""
-    word = lead.split()[0].casefold()
+    word = lead.split(maxsplit=1)[0].casefold()
     if word in OPENERS:
         return LINKS.match(text, match.end()) is not None
     if word in CLOSERS:
@@ -147,15 +169,20 @@ def _joined(text: str, points: list[TimeReading], grammar: Grammar, now: datetim
 
 def _range(text: str, before: str, first: TimeReading, second: TimeReading, grammar: Grammar) -> TimeReading | None:
     gap = text[first.end : second.begin]
-    closing = re.compile(rf"\s*(?:{grammar.closing})").match(text, second.end)
+    closing = _compiled(rf"\s{{0,3}}(?:{grammar.closing})").match(text, second.end)
     lead = _last(grammar.between, before, grammar)
-    if (lead is None and closing is None) or not _between(grammar.both, gap, grammar):
+    swappable = (lead is not None or closing is not None) and _between(grammar.both, gap, grammar)
+    if not swappable:
         lead = _last(grammar.start, before, grammar)
         if not _between(grammar.to, gap, grammar):
             return None
     start, end = first.occurrence.window.start, second.occurrence.window.end
     if YEAR.search(text[second.begin : second.end]) and not YEAR.search(text[first.begin : first.end]):
         start = _same_year(start, second.occurrence.window.start)
+    if start > end and swappable:
+        start, end = second.occurrence.window.start, first.occurrence.window.end
+    if start > end and first.rule.endswith(WEEKDAY) and second.rule.endswith(WEEKDAY):
+        start -= timedelta(weeks=1)
     if start > end:
         return None
     begin = first.begin - (lead or 0)
@@ -164,8 +191,13 @@ def _range(text: str, before: str, first: TimeReading, second: TimeReading, gram
 
 
 def _between(pattern: str, gap: str, grammar: Grammar) -> bool:
-    whole = rf"\s{{0,3}}(?:{pattern})\s{{0,3}}(?:(?:{grammar.article})\s{{0,3}})?"
-    return re.fullmatch(whole, gap, re.IGNORECASE) is not None
+    return _compiled(rf"\s{{0,3}}(?:{pattern})\s{{0,3}}(?:(?:{grammar.article})\s{{0,3}})?$").match(gap) is not None
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    """Make a pattern once: there are a few per language."""
+    return re.compile(source, re.IGNORECASE)
 
 
 def _same_year(start: datetime, other: datetime) -> datetime:
@@ -179,12 +211,18 @@ def _same_year(start: datetime, other: datetime) -> datetime:
 
 def _open(text: str, before: str, point: TimeReading, grammar: Grammar, now: datetime) -> TimeReading:
     window = point.occurrence.window
+    if point.rule.endswith(CLOSED):
+        return point
     for side in ("since", "after", "before", "until"):
         lead = _last(getattr(grammar, side), before, grammar)
-        tail = re.compile(rf"\s{{0,3}}(?:{grammar.tails.get(side, NEVER)})", re.IGNORECASE).match(text, point.end)
+        tail = _compiled(rf"\s{{0,3}}(?:{grammar.tails.get(side, NEVER)})").match(text, point.end)
         if lead is not None or tail is not None:
+            try:
+                whole = _side(side, window, now)
+            except OverflowError:
+                return point  # at the ends of the calendar
             return TimeReading(
-                Occurrence(_side(side, window, now), Precision.RANGE),
+                Occurrence(whole, Precision.RANGE),
                 point.begin - (lead or 0),
                 point.end if tail is None else tail.end(),
                 f"{grammar.language}.{side}",
@@ -198,15 +236,17 @@ def _side(side: str, window: Window, now: datetime) -> Window:
         return Window(window.start, max(now, window.end))
     if side == "after":
         start = window.end + TICK
-        return Window(start, max(now, start) if now > start else datetime(LAST_YEAR, 1, 1, tzinfo=now.tzinfo))
+        horizon = now if now > start else datetime(LAST_YEAR, 1, 1, tzinfo=now.tzinfo)
+        return Window(start, max(start, horizon))
     end = window.end if side == "until" else window.start - TICK
     year = FIRST_YEAR if end.year > FIRST_YEAR else EARLIER_YEAR
-    return Window(datetime(year, 1, 1, tzinfo=now.tzinfo), end)
+    return Window(min(datetime(year, 1, 1, tzinfo=now.tzinfo), end), end)
 
 
 def _last(pattern: str, before: str, grammar: Grammar) -> int | None:
     """Return how far before a time the words begin that stand directly before it, if they are these."""
     near = before[-NEAR:]
-    whole = rf"(?<!\w)(?:{pattern})(?:\s{{1,3}}(?:{grammar.article}))?\s{{0,3}}$" if grammar.spaced else rf"(?:{pattern})\s{{0,2}}$"
-    found = re.search(whole, near, re.IGNORECASE)
+    article = rf"(?:\s{{1,3}}(?:{grammar.article}))?" if grammar.spaced else ""
+    edge = r"(?<!\w)" if grammar.spaced else ""
+    found = _compiled(rf"{edge}(?:{pattern}){article}\s{{0,3}}$").search(near)
     return None if found is None else len(near) - found.start()

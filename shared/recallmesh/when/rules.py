@@ -210,11 +210,16 @@ def _rolling_days(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
 
 def _settled(make: Callable[[int], Occurrence], asked: Asked) -> Occurrence:
     """Choose the year: for a question the last time it began, for a statement the nearest."""
-    made = [found for year in range(asked.now.year - 8, asked.now.year + 2) if (found := _made(make, year))]
-    begun = [found for found in made if found.window.start <= asked.now]
-    if asked.past:
-        return begun[-1]
-    return min(made, key=lambda found: _distance(found, asked.now))
+    this = asked.now.year
+    for years in (range(this - 1, this + 2), range(this - 8, this + 2)):  # the second for 29 February
+        made = [found for year in years if (found := _made(make, year))]
+        begun = [found for found in made if found.window.start <= asked.now]
+        if asked.past and begun:
+            return begun[-1]
+        if not asked.past and made:
+            return min(made, key=lambda found: _distance(found, asked.now))
+    msg = "no such day in any year"
+    raise ValueError(msg)
 
 
 def _before_now(make: Callable[[int], Occurrence], now: datetime, offset: int) -> Occurrence:

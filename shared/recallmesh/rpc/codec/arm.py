@@ -10,10 +10,11 @@ from recallmesh.rpc.codec.enums import FACT_TYPE
 from recallmesh.rpc.codec.memory import cause_from_pb, cause_to_pb, mention_from_pb, mention_to_pb
 from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.codec.time import (
-    moment_from_pb,
+    local_moment_from_pb,
     moment_to_pb,
     occurrence_from_pb,
     occurrence_to_pb,
+    offset_to_pb,
     window_from_pb,
     window_to_pb,
 )
@@ -108,6 +109,7 @@ def entry_to_pb(entry: IndexEntry) -> arm_service_pb2.IndexEntry:
         causes=[cause_to_pb(cause) for cause in entry.causes],
         occurred=None if entry.occurred is None else occurrence_to_pb(entry.occurred),
         mention_time=None if entry.mentioned is None else moment_to_pb(entry.mentioned),
+        mention_utc_offset=offset_to_pb(entry.mentioned),
         document_id=entry.document_id,
         position=entry.position,
         vector=entry.vector,
@@ -128,7 +130,11 @@ def entry_from_pb(message: arm_service_pb2.IndexEntry, field: str) -> IndexEntry
         mentions=tuple(mention_from_pb(mention) for mention in message.mentions),
         causes=tuple(cause_from_pb(cause) for cause in message.causes),
         occurred=None if occurred is None else occurrence_from_pb(occurred, f"{field}.occurred", door=True),
-        mentioned=None if mentioned is None else moment_from_pb(mentioned, f"{field}.mention_time"),
+        mentioned=(
+            None
+            if mentioned is None
+            else local_moment_from_pb(mentioned, message.mention_utc_offset, f"{field}.mention_time")
+        ),
         document_id=message.document_id,
         position=message.position,
         vector=vector_from_pb(message.vector, f"{field}.vector"),

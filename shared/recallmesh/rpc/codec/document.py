@@ -1,7 +1,7 @@
 """Documents and chunks on the wire."""
 
 from recallmesh.core.document import Chunk, Document
-from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb
+from recallmesh.rpc.codec.time import local_moment_from_pb, moment_from_pb, moment_to_pb, offset_to_pb
 from recallmesh.v1 import document_pb2
 
 
@@ -46,6 +46,7 @@ def chunk_to_pb(chunk: Chunk) -> document_pb2.Chunk:
         digest=chunk.digest,
         context=chunk.context,
         time=None if chunk.time is None else moment_to_pb(chunk.time),
+        utc_offset=offset_to_pb(chunk.time),
     )
 
 
@@ -59,5 +60,5 @@ def chunk_from_pb(message: document_pb2.Chunk) -> Chunk:
         tokens=message.token_count,
         digest=message.digest,
         context=message.context,
-        time=moment_from_pb(message.time, "chunk.time") if message.HasField("time") else None,
+        time=local_moment_from_pb(message.time, message.utc_offset, "chunk.time") if message.HasField("time") else None,
     )

@@ -2,7 +2,14 @@
 
 from recallmesh.core.memory import CausalLink, Memory, Mention
 from recallmesh.rpc.codec.enums import FACT_TYPE, MEMORY_STATE
-from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb, occurrence_from_pb, occurrence_to_pb
+from recallmesh.rpc.codec.time import (
+    local_moment_from_pb,
+    moment_from_pb,
+    moment_to_pb,
+    occurrence_from_pb,
+    occurrence_to_pb,
+    offset_to_pb,
+)
 from recallmesh.v1 import memory_pb2
 
 
@@ -15,6 +22,7 @@ def memory_to_pb(memory: Memory) -> memory_pb2.Memory:
         create_time=moment_to_pb(memory.created),
         occurred=None if memory.occurred is None else occurrence_to_pb(memory.occurred),
         mention_time=None if memory.mentioned is None else moment_to_pb(memory.mentioned),
+        mention_utc_offset=offset_to_pb(memory.mentioned),
         context=memory.context,
         tags=memory.tags,
         metadata=memory.metadata,
@@ -43,7 +51,11 @@ def memory_from_pb(message: memory_pb2.Memory) -> Memory:
         fact_type=FACT_TYPE.from_server(message.fact_type),
         created=moment_from_pb(message.create_time, "memory.create_time"),
         occurred=None if occurred is None else occurrence_from_pb(occurred, "memory.occurred", door=False),
-        mentioned=None if mentioned is None else moment_from_pb(mentioned, "memory.mention_time"),
+        mentioned=(
+            None
+            if mentioned is None
+            else local_moment_from_pb(mentioned, message.mention_utc_offset, "memory.mention_time")
+        ),
         context=message.context,
         tags=tuple(message.tags),
         metadata=dict(message.metadata),

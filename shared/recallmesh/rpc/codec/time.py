@@ -37,9 +37,13 @@ def offset_to_pb(moment: datetime | None) -> Duration | None:
 
 def local_moment_from_pb(moment: Timestamp, offset: Duration, field: str) -> datetime:
     """Read a moment in the offset from UTC of the one who named it."""
+    seconds = offset.seconds
+    if not seconds:
+        return moment_from_pb(moment, field)
     try:
-        zone = timezone(timedelta(seconds=offset.seconds))
-        return moment_from_pb(moment, field).astimezone(zone)
+        # Not by ``astimezone``: the moment may be in the calendar of this clock alone, and not in that of UTC.
+        zero = EPOCH.replace(tzinfo=timezone(timedelta(seconds=seconds)))
+        return zero + timedelta(seconds=moment.seconds + seconds, microseconds=moment.nanos // 1000)
     except (ValueError, OverflowError) as error:
         raise InvalidArgument(
             FieldViolation(field, "has an offset of a day or more, or leaves the calendar")
@@ -62,8 +66,12 @@ def duration_from_pb(message: Duration) -> timedelta:
 
 
 def window_to_pb(window: Window) -> time_pb2.Window:
-    """Write a stretch of time."""
-    return time_pb2.Window(start=moment_to_pb(window.start), end=moment_to_pb(window.end))
+    """Write a stretch of time; the offset of its end only where it is another than that of its start."""
+    start, end = window.start, window.end
+    message = time_pb2.Window(start=moment_to_pb(start), end=moment_to_pb(end), utc_offset=offset_to_pb(start))
+    if end.utcoffset() != start.utcoffset():
+        message.end_utc_offset.CopyFrom(duration_to_pb(end.utcoffset() or timedelta()))
+    return message
 
 
 def window_from_pb(message: time_pb2.Window, field: str = "window") -> Window:
@@ -76,7 +84,10 @@ def window_from_pb(message: time_pb2.Window, field: str = "window") -> Window:
     for name in ("start", "end"):
         if not message.HasField(name):
             raise InvalidArgument(FieldViolation(f"{field}.{name}", "is required"))
-    start, end = moment_from_pb(message.start, f"{field}.start"), moment_from_pb(message.end, f"{field}.end")
+    offset = message.utc_offset
+    end_offset = message.end_utc_offset if message.HasField("end_utc_offset") else offset
+    start = local_moment_from_pb(message.start, offset, f"{field}.start")
+    end = local_moment_from_pb(message.end, end_offset, f"{field}.end")
     if start > end:
         raise InvalidArgument(FieldViolation(f"{field}.start", f"is after {field}.end"))
     return Window(start, end)

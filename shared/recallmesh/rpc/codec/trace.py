@@ -9,8 +9,9 @@ from recallmesh.rpc.codec.enums import OUTCOME
 from recallmesh.rpc.codec.time import (
     duration_from_pb,
     duration_to_pb,
-    moment_from_pb,
+    local_moment_from_pb,
     moment_to_pb,
+    offset_to_pb,
     window_from_pb,
     window_to_pb,
 )
@@ -125,6 +126,7 @@ def trace_to_pb(trace: Trace) -> trace_pb2.Trace:
         candidates=[candidate_to_pb(candidate) for candidate in trace.candidates],
         tuning=tuning_to_pb(trace.tuning),
         query_time=moment_to_pb(trace.query_time),
+        utc_offset=offset_to_pb(trace.query_time),
         budget_hits=trace.budget_hits,
     )
 
@@ -147,6 +149,6 @@ def trace_from_pb(message: trace_pb2.Trace) -> Trace:
         ),
         candidates=tuple(candidate_from_pb(candidate) for candidate in message.candidates),
         tuning=tuning_from_pb(message.tuning, "trace.tuning", door=False),
-        query_time=moment_from_pb(message.query_time, "trace.query_time"),
+        query_time=local_moment_from_pb(message.query_time, message.utc_offset, "trace.query_time"),
         budget_hits=message.budget_hits,
     )

@@ -1,0 +1,123 @@
+"""The recall half of the speed bench."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from statistics import median
+
+import numpy as np
+
+from bench import corpus
+from bench.baseline import BruteForce
+from bench.clock import Clock
+from bench.hashed import MeteredEmbedder
+from bench.stand_in import stand_in
+from recallmesh.core.arm import ArmName, Hit
+from recallmesh.core.bank import BankRef
+from recallmesh.core.encoder import EmbedKind
+from recallmesh.core.recall import PartState, RecallAnswer, RecallRequest
+from recallmesh.core.retain import RetainItem
+from recallmesh.core.tuning import RecallTuning
+from recallmesh.mesh import Assembly
+
+WARM_UP = 5
+BATCH = 256
+PLAIN = RecallTuning(reranking=False)
+STORES = ("bank", "read", "sources")
+"""The phases of a recall in which the ledger is read."""
+
+
+async def measure_recall(
+    assembly: Assembly, bank: BankRef, items: Sequence[RetainItem], embedder: MeteredEmbedder, counts: tuple[int, int]
+) -> dict[str, float]:
+    """Ask with and without reranking; ``counts`` says how often."""
+    texts = [str(item.content[0]) for item in items]
+    asked = [replace(each, tuning=PLAIN) for each in corpus.questions(texts, counts[0] + WARM_UP, bank)]
+    recaller = await assembly.recaller()
+    for request in asked[:WARM_UP]:
+        await recaller.recall(request)
+    asked = asked[WARM_UP:]
+    clock, embedded, answers = Clock(), embedder.query_calls, []
+    for request in asked:
+        with clock.taking():
+            answers.append(await recaller.recall(request))
+    embedded = embedder.query_calls - embedded
+    found = {
+        "recall, p50 ms": clock.p50,
+        "recall, p95 ms": clock.p95,
+        "recall, CPU ms": clock.cpu_each,
+        "recall, CPU ms: of that the vectors' worker": clock.worker_ms / len(asked),
+        "recall, query embeddings": embedded / len(asked),
+    }
+    found |= _parts(answers)
+    found |= await _own(assembly, asked)
+    found |= await _reranked(assembly, [replace(each, tuning=RecallTuning()) for each in asked[: counts[1]]])
+    brute = await _brute(embedder, texts, asked)
+    found |= {
+        "baseline, p50 ms": brute.p50,
+        "baseline, CPU ms": brute.cpu_each,
+        "ratio: recall without embedding / baseline, wall": (clock.p50 - found["query embedding, p50 ms"]) / brute.p50,
+        "ratio: recall / baseline, CPU": clock.cpu_each / brute.cpu_each,
+    }
+    return found
+
+
+def _parts(answers: Sequence[RecallAnswer]) -> dict[str, float]:
+    latencies: dict[str, list[float]] = defaultdict(list)
+    for answer in answers:
+        for report in (*answer.arms, *answer.models):
+            if report.state is PartState.OK:
+                name = getattr(report, "arm", None) or "query embedding"
+                latencies[str(name)].append(report.latency / timedelta(milliseconds=1))
+    order = ("query embedding", *(name.value for name in ArmName))
+    return {f"{name}, p50 ms": median(latencies[name]) for name in order if latencies[name]}
+
+
+async def _own(assembly: Assembly, asked: Sequence[RecallRequest]) -> dict[str, float]:
+    """Read the ledger's part from traces, and run the orchestrator over ready parts with a real call's hits."""
+    recaller, ledger = await assembly.recaller(), await assembly.ledger()
+    bank = await ledger.get_bank(asked[0].bank)
+    reads: list[float] = []
+    own = Clock()
+    for request in asked:
+        traced = (await recaller.recall(replace(request, trace=True))).trace
+        assert traced is not None
+        spent = {phase.name: phase.duration / timedelta(milliseconds=1) for phase in traced.phases}
+        reads.append(sum(spent.get(name, 0.0) for name in STORES))
+        hits = {
+            name: tuple(
+                Hit(row.memory_id, row.arm_scores[name])
+                for row in sorted((row for row in traced.candidates if name in row.ranks), key=lambda r: r.ranks[name])
+            )
+            for name in ArmName
+        }
+        memories = await ledger.read(bank.uid, tuple(row.memory_id for row in traced.candidates))
+        ready = stand_in(bank, hits, memories)
+        await ready.recall(request)
+        with own.taking():
+            await ready.recall(request)
+    return {"ledger, p50 ms": median(reads), "orchestrator's own, p50 ms": own.p50}
+
+
+async def _reranked(assembly: Assembly, asked: Sequence[RecallRequest]) -> dict[str, float]:
+    if not asked:
+        return {}
+    recaller, clock = await assembly.recaller(), Clock()
+    for request in asked:
+        with clock.taking():
+            await recaller.recall(request)
+    return {"recall with reranking, p50 ms": clock.p50, "recall with reranking, p95 ms": clock.p95}
+
+
+async def _brute(embedder: MeteredEmbedder, texts: Sequence[str], asked: Sequence[RecallRequest]) -> Clock:
+    rows = [
+        np.asarray(await embedder.embed(tuple(texts[first : first + BATCH]), EmbedKind.PASSAGE), dtype=np.float32)
+        for first in range(0, len(texts), BATCH)
+    ]
+    brute, clock = BruteForce(texts, np.concatenate(rows)), Clock()
+    for request in asked:
+        (vector,) = await embedder.embed((request.query,), EmbedKind.QUERY)
+        with clock.taking():
+            brute.ask(request.query, vector)
+    return clock

@@ -1,0 +1,59 @@
+"""What to do next, for every error that a person meets."""
+
+import argparse
+from collections.abc import Iterator
+
+from recallmesh.cli.address import address_of
+from recallmesh.core.errors import InvalidArgument, MeshError
+
+ELSEWHERE = "the mesh may be starting, or too busy; try again, and see the server's log"
+ADVICE = {
+    "BANK_NOT_FOUND": "see the banks: recallmesh bank list; make one: recallmesh bank create {bank}",
+    "BANK_EXISTS": "use it as it is, or delete it first: recallmesh bank delete {bank}",
+    "RECALL_UNAVAILABLE": "no arm answered: the server's log has the reason of each",
+    "EMBEDDING_MISMATCH": "set the embedder back, or choose another --data folder and retain again",
+    "DEADLINE_EXCEEDED": "try again with --budget low, or raise the part's …__TIMEOUT_S (docs/settings.md)",
+    "OVERLOADED": "try again in a moment; fewer calls at once help",
+    "UNIMPLEMENTED": "the server is of another version or hosts no such part: recallmesh serve all",
+    "INTERNAL": "this is a fault of recallmesh; the log has the details",
+}
+
+
+def lines_of(error: MeshError, words: argparse.Namespace) -> Iterator[str]:
+    """Yield the message, a line for each refused field, then what to do next."""
+    if isinstance(error, InvalidArgument):
+        for violation in error.violations:
+            yield f"recallmesh: {violation.field}: {violation.description}"
+    else:
+        yield f"recallmesh: {error.message}"
+    yield f"  {_next(error, words)}"
+    request_id = error.metadata.get("request_id")
+    if request_id:
+        yield f"  request id {request_id}, as in the server's log"
+
+
+def _next(error: MeshError, words: argparse.Namespace) -> str:
+    if isinstance(error, InvalidArgument):
+        return _look_up(error, words)
+    if error.reason == "STORE_UNAVAILABLE":
+        return _reach(error, words)
+    bank = getattr(words, "bank", None) or "BANK"
+    return ADVICE.get(error.reason, ELSEWHERE).format(bank=bank)
+
+
+def _look_up(error: InvalidArgument, words: argparse.Namespace) -> str:
+    if any(violation.field.upper().startswith("RECALLMESH_") for violation in error.violations):
+        return "unset it or set it right; every setting: recallmesh check-config --all, or docs/settings.md"
+    return f"how it is used: recallmesh {words.usage} --help"
+
+
+def _reach(error: MeshError, words: argparse.Namespace) -> str:
+    address = address_of(words)
+    if address:
+        return f"is a mesh at {address}? start one: recallmesh serve all; or leave --server (RECALLMESH_SERVER) away"
+    if "another process" in error.message:
+        return (
+            "a folder has one process: if that is `recallmesh serve`, talk to it: --server 127.0.0.1:7070 (its address)"
+            "\n  else wait for it to end, or choose another folder with --data"
+        )
+    return "check the folder (--data, RECALLMESH_DATA) and its rights; recallmesh check-config shows which it is"

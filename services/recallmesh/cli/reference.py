@@ -1,0 +1,174 @@
+"""``python -m recallmesh.cli.reference``: docs/settings.md and docs/limits.md, made from the code they describe."""
+
+import argparse
+import ast
+import inspect
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from types import ModuleType, NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from recallmesh.core import limits
+from recallmesh.settings import PREFIX, Settings, default_data
+
+DOCS = Path(__file__).parents[3] / "docs"
+MADE = "<!-- Made by `make gen` from the code; not to be edited. -->"
+DATA = "~/.local/share/recallmesh"
+"""How the default folder is written: without the home of whoever makes the page."""
+
+SETTINGS = """\
+# Settings
+
+Every setting is an environment variable; one that is not set has its default. `recallmesh check-config` checks them
+and shows what differs; an unknown `RECALLMESH_…` name is refused, and so is a value out of its range.
+Lists and tables are written as JSON: `RECALLMESH_RECALL__ARMS='["semantic","keyword"]'`. One entry of a table may also
+be set alone: `RECALLMESH_RECALL__BUDGET_HITS__LOW=50`.
+"""
+LIMITS = """\
+# Limits
+
+A request beyond one of these is refused with `INVALID_ARGUMENT`, and the error names the field and the limit.
+They are the same in every mode and cannot be set.
+"""
+WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path", SecretStr: "secret"}
+BOUNDS = {"gt": "> {}", "ge": "≥ {}", "lt": "< {}", "le": "≤ {}", "pattern": "matches `{}`"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pages, or with ``--check`` tell whether they are as they would be written; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m recallmesh.cli.reference", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not up to date")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of the pages")
+    words = parser.parse_args(arguments)
+    pages = {words.docs / "settings.md": settings_page(), words.docs / "limits.md": limits_page()}
+    stale = [path for path, page in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != page]
+    for path in stale:
+        if words.check:
+            print(f"{path.name} is not what the code says\n  write it anew: make gen", file=sys.stderr)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(pages[path], encoding="utf-8")
+    return int(words.check and bool(stale))
+
+
+def settings_page() -> str:
+    """Return the page of settings, a table for each part."""
+    parts = [MADE, SETTINGS, "## The process\n", _table(_rows(Settings, PREFIX))]
+    for name, info in Settings.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            about = inspect.cleandoc(kind.__doc__ or "")
+            parts += [f"## {name.capitalize()}\n\n{about}\n", _table(_rows(kind, f"{PREFIX}{name.upper()}__"))]
+    return "\n".join(parts)
+
+
+def limits_page() -> str:
+    """Return the page of limits."""
+    notes = docstrings(limits)
+    rows = [(f"`{name}`", f"{getattr(limits, name):,}", note) for name, note in notes.items()]
+    return "\n".join((MADE, LIMITS, _table((("limit", "value", "meaning"), *rows))))
+
+
+def docstrings(owner: type | ModuleType) -> dict[str, str]:
+    """Return what stands below each field of a class, or constant of a module, in their order; empty for nothing."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
+    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else tree.body
+    found: dict[str, str] = {}
+    for node, following in zip(body, [*body[1:], None], strict=True):
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                found[name] = ""
+            case _:
+                continue
+        match following:
+            case ast.Expr(value=ast.Constant(value=str(note))):
+                found[name] = " ".join(note.split())
+    return found
+
+
+def _rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
+    yield ("variable", "value", "default", "meaning")
+    notes = docstrings(model)
+    for name, info in model.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            continue
+        yield (f"`{prefix}{name.upper()}`", _kind(info), _default(info), notes[name].replace("``", "`"))
+
+
+def _kind(info: FieldInfo) -> str:
+    """Write a field's type and range."""
+    return ", ".join((_name(info.annotation), *_bounds(info.metadata)))
+
+
+def _bounds(metadata: Iterable[Any]) -> Iterator[str]:
+    for constraint in metadata:
+        for bound, text in BOUNDS.items():
+            value = getattr(constraint, bound, None)
+            if value is not None:
+                yield text.format(f"{value:g}" if isinstance(value, float) else value)
+
+
+def _name(kind: Any) -> str:  # noqa: ANN401, PLR0911 - a type expression has no narrower type; one line for each kind
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in {Union, UnionType}:
+        return " or ".join(_name(one) for one in inner if one is not NoneType)
+    if origin is Annotated:
+        return ", ".join((_name(inner[0]), *_bounds(_flat(inner[1:]))))
+    if origin is Literal:
+        return " or ".join(f"`{one}`" for one in inner)
+    if origin is dict:
+        return f"JSON object: {_name(inner[0])} → {_name(inner[1])}"
+    if origin is not None:
+        return f"JSON list of {_name(inner[0])}"
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return " or ".join(f"`{one.value}`" for one in kind)
+    if is_dataclass(kind):
+        return f"JSON object with {', '.join(f'`{one.name}`' for one in fields(kind))}"
+    return WORDS[kind]
+
+
+def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
+    """Yield the constraints; pydantic keeps some of them inside a field's own."""
+    for one in metadata:
+        yield from one.metadata if isinstance(one, FieldInfo) else (one,)
+
+
+def _default(info: FieldInfo) -> str:
+    value = info.get_default(call_default_factory=True, validated_data={})
+    if value is None:
+        return ""
+    if value == default_data():
+        return f"`{DATA}`"
+    written = _plain(value)
+    return f"`{written}`" if written else "empty"
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 - any default
+    """Write a default as it would be set."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {one.name: getattr(value, one.name) for one in fields(value) if getattr(value, one.name) is not None}
+    if isinstance(value, frozenset):
+        return json.dumps(sorted(value))
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    head, *rest = (" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows)
+    dashes = " | ".join("---" for _ in head.split(" | "))
+    return "".join(f"| {line} |\n" for line in (head, dashes, *rest))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

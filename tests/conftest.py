@@ -1,0 +1,30 @@
+"""The meshes that whole-system tests run on, and what their processes said when a test fails."""
+
+import pytest
+import pytest_asyncio
+from deployment import OPENERS, Mesh
+
+LOG_CHARS = 3000
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=sorted(OPENERS))
+async def mesh(request, tmp_path_factory):
+    """One mesh of each kind for the whole run: tests are kept apart by their banks."""
+    async with OPENERS[request.param](tmp_path_factory.mktemp(request.param)) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def diary(mesh):
+    """An empty bank of the test's own."""
+    return await mesh.diary()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):  # noqa: ARG001 - pytest names them
+    report = yield
+    if report.failed:
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, Mesh):
+                report.sections += [(f"log of {name}", said[-LOG_CHARS:]) for name, said in value.logs() if said]
+    return report

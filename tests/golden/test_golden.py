@@ -1,0 +1,81 @@
+"""One small bank, its questions, and the answers that must come: in this process, and some over nine."""
+
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+import yaml
+from deployment import Diary, open_in_process, open_nine
+
+from recallmesh.core.bank import ExtractionMode
+from recallmesh.core.retain import RetainItem
+from recallmesh.core.tuning import Budget
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+
+HERE = Path(__file__).parent
+BANK = yaml.safe_load(HERE.joinpath("bank.yaml").read_text(encoding="utf-8"))
+TEXTS = {name: row["text"] for name, row in BANK["memories"].items()}
+QUESTIONS = yaml.safe_load(HERE.joinpath("questions.yaml").read_text(encoding="utf-8"))
+IN_MESH = [question for question in QUESTIONS if question.get("mesh")]
+
+
+async def told(mesh) -> Diary:
+    diary = await mesh.diary()
+    items = [
+        RetainItem((row["text"],), time=row.get("at"), timeless=row.get("timeless", False), document_id=name)
+        for name, row in BANK["memories"].items()
+    ]
+    answer = await diary.retain(*items, mode=ExtractionMode.VERBATIM)
+    assert answer.memory_count == len(TEXTS)
+    return diary
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def here(tmp_path_factory):
+    async with open_in_process(tmp_path_factory.mktemp("golden")) as mesh:
+        yield await told(mesh)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def over_nine(tmp_path_factory):
+    async with open_nine(tmp_path_factory.mktemp("golden-nine")) as mesh:
+        yield await told(mesh)
+
+
+def days(window) -> tuple[date, date]:
+    return window.start.date(), window.end.date()
+
+
+async def check(diary, question):
+    answer = await diary.ask(question["ask"], query_time=BANK["asked_at"], budget=Budget.MID, max_tokens=2000)
+    names = {text: name for name, text in TEXTS.items()}
+    found = [names[one.memory.text] for one in answer.memories]
+    wanted = [question["first"]] if "first" in question else question["within"]
+    assert set(wanted) <= set(found[: question.get("k", 1)]), found[:8]
+    read = None if answer.window is None else days(answer.window.window)
+    assert read == (tuple(question["window"]) if "window" in question else None)
+    assert [one.scores.final for one in answer.memories] == sorted(
+        (one.scores.final for one in answer.memories), reverse=True
+    )
+    assert all(0 <= one.scores.final <= 1 for one in answer.memories)
+
+
+def test_the_bank_and_its_questions_are_whole():
+    assert len(TEXTS) == len(set(TEXTS.values())) >= 40
+    assert len(QUESTIONS) >= 20
+    named = {name for question in QUESTIONS for name in (question.get("within") or [question["first"]])}
+    assert named <= TEXTS.keys()
+    assert isinstance(BANK["asked_at"], datetime)
+    assert BANK["asked_at"].tzinfo is not None
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["ask"])
+async def test_a_question_has_its_answer(here, question):
+    await check(here, question)
+
+
+@pytest.mark.parametrize("question", IN_MESH, ids=lambda question: question["ask"])
+async def test_a_question_has_its_answer_over_nine_processes(over_nine, question):
+    await check(over_nine, question)

@@ -1,0 +1,63 @@
+"""Checking the settings."""
+
+import pytest
+from pydantic import SecretStr
+
+from recallmesh.cli.checking import shown, warnings
+from recallmesh.cli.entry import main
+from recallmesh.settings import load_settings
+
+
+@pytest.fixture
+def given(monkeypatch):
+    def set_all(**values):
+        for name, value in values.items():
+            monkeypatch.setenv(f"RECALLMESH_{name}", value)
+        return load_settings()
+
+    return set_all
+
+
+def test_what_differs_from_the_defaults_is_shown(given, capsys):
+    given(GRAPH__ORIGINS="7")
+    assert main(["check-config"]) == 0
+    assert "RECALLMESH_GRAPH__ORIGINS\t7\t10\n" in capsys.readouterr().out
+
+
+def test_all_settings_are_shown_when_asked_for(capsys):
+    assert main(["check-config", "--all"]) == 0
+    assert "RECALLMESH_RECALL__RRF_K\t60\t" in capsys.readouterr().out
+
+
+def test_the_defaults_have_no_warnings(given):
+    assert list(warnings(given())) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"RERANKER__BACKEND": "none"}, "RECALLMESH_RERANKER__BACKEND"),
+        ({"SEMANTIC__ADDRESS": "127.0.0.1:1"}, "RECALLMESH_GRAPH__ADDRESS"),
+        ({"SERVER__DEADLINE_S": "400"}, "RECALLMESH_SERVER__DEADLINE_S"),
+        ({"RECALL__TIMEOUT_S": "400"}, "RECALLMESH_RECALL__TIMEOUT_S"),
+        ({"RECALL__RERANKING": "false"}, "RECALLMESH_RECALL__RERANKING"),
+        ({"RECALL__ARMS_SHARE": "0.2"}, "RECALLMESH_RECALL__ARMS_SHARE"),
+        ({"RETAIN__ARM_TIMEOUT_S": "90"}, "RECALLMESH_RETAIN__ARM_TIMEOUT_S"),
+    ],
+)
+def test_what_is_allowed_but_odd_is_warned_of_with_what_to_do(given, values, words):
+    [(message, explanation)] = list(warnings(given(**values)))
+    assert message
+    assert words in explanation
+
+
+def test_warnings_are_no_failure(given, capsys):
+    given(RERANKER__BACKEND="none")
+    assert main(["check-config"]) == 0
+    assert "warning: " in capsys.readouterr().err
+
+
+def test_secrets_are_not_shown():
+    assert shown(SecretStr("hush")) == "(secret)"
+    assert shown("postgresql://me:hush@host/db") == "postgresql://me:(secret)@host/db"
+    assert shown("127.0.0.1:7070") == "127.0.0.1:7070"

@@ -1,0 +1,197 @@
+"""What a person sees, at several widths and in a pipe."""
+
+import io
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from recallmesh.cli.account import print_account
+from recallmesh.cli.answer import print_answer, when
+from recallmesh.cli.candidates import LEGEND
+from recallmesh.cli.screen import print_table, printable
+from recallmesh.core.arm import ArmName
+from recallmesh.core.memory import FactType, Memory
+from recallmesh.core.recall import (
+    ArmReport,
+    Outcome,
+    PartReport,
+    PartState,
+    Phase,
+    Prefilter,
+    RecallAnswer,
+    RecalledMemory,
+    Scores,
+    Trace,
+    TraceCandidate,
+    WindowReading,
+)
+from recallmesh.core.time import Occurrence, Precision, Window
+from recallmesh.core.tuning import RecallTuning
+
+NOW = datetime(2026, 10, 6, 7, tzinfo=UTC)
+LONG = "Nadia: the oven at the bakery broke down this morning, " * 6
+NUMBERS = ["11", "3", "14", "2", "0.0656", "0.984", "1.097", "0.900", "1.000", "0.977", "39", "packed"]
+
+
+def terminal(width):
+    return Console(width=width, force_terminal=True, color_system=None, file=io.StringIO(), highlight=False)
+
+
+def pipe():
+    return Console(file=io.StringIO(), highlight=False, soft_wrap=True)
+
+
+def shown(screen):
+    return screen.file.getvalue()
+
+
+def memory(text="Leo: hello", **fields):
+    return Memory(id="m", text=text, fact_type=FactType.WORLD, created=NOW, **fields)
+
+
+def answer(*memories, ranks: Mapping[ArmName, int] | None = None, **fields):
+    ranks = ranks or {ArmName.SEMANTIC: 1, ArmName.GRAPH: 2}
+    packed = tuple(RecalledMemory(one, ranks, Scores(rrf=0.1, relevance=0.9, final=0.875)) for one in memories)
+    return RecallAnswer(packed, arms=fields.pop("arms", ()), **fields)
+
+
+def traced():
+    scores = Scores(rrf=0.0656, relevance=0.984, final=0.977, recency_boost=1.097, temporal_boost=0.9, proof_boost=1.0)
+    ranks = {ArmName.SEMANTIC: 3, ArmName.KEYWORD: 14, ArmName.GRAPH: 2}
+    rows = [
+        TraceCandidate("m1", LONG, Outcome.PACKED, 1, 11, ranks, scores=scores, tokens=39, reranked=True),
+        TraceCandidate("m2", "", Outcome.MISSING, 2, 0, {ArmName.KEYWORD: 1}, detail="not in the ledger"),
+    ]
+    window = WindowReading(Window(NOW, NOW + timedelta(days=1)), "en.month", "May")
+    phases = (
+        Phase("arms", timedelta(), timedelta(milliseconds=20)),
+        Phase("pack", timedelta(milliseconds=20), timedelta()),
+    )
+    trace = Trace(phases, window, Prefilter(1, 0, 300, {}, {}), tuple(rows), RecallTuning(), NOW, 300)
+    arms = (ArmReport(ArmName.SEMANTIC, PartState.OK, 38, timedelta(milliseconds=3)),)
+    models = (PartReport("reranker", PartState.OK, 38, timedelta(milliseconds=300)),)
+    return answer(memory(), arms=arms, models=models, trace=trace)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_the_numbers_of_a_candidate_are_whole_at_any_width(width):
+    screen = terminal(width)
+    print_account(screen, traced(), UTC)
+    [line] = [line for line in shown(screen).splitlines() if line.startswith("11")]
+    assert line.split()[: len(NUMBERS)] == NUMBERS
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 120, 200])
+def test_no_candidate_with_room_for_its_numbers_is_wider_than_the_terminal(width):
+    screen = terminal(width)
+    print_account(screen, traced(), UTC)
+    memories = [line for line in shown(screen).splitlines() if "Nadia" in line]
+    assert memories
+    assert all(cell_len(line) <= width and line.endswith("…") for line in memories)
+
+
+def test_in_a_pipe_the_candidates_are_whole_and_separated_by_tabs():
+    screen = pipe()
+    print_account(screen, traced(), UTC)
+    [line] = [line for line in shown(screen).splitlines() if line.startswith("11\t")]
+    assert line.split("\t") == [*NUMBERS, LONG.strip()]
+
+
+def test_in_a_pipe_the_phases_are_plain_numbers():
+    screen = pipe()
+    print_account(screen, traced(), UTC)
+    assert "arms\t0.0\t20.0\npack\t20.0\t0.0\n" in shown(screen)
+    assert "█" not in shown(screen)
+
+
+def test_on_a_terminal_the_phases_have_bars():
+    screen = terminal(80)
+    print_account(screen, traced(), UTC)
+    assert "█" in shown(screen)
+
+
+def test_the_window_is_told_in_the_askers_zone():
+    screen = pipe()
+    print_account(screen, traced(), timezone(timedelta(hours=2)))
+    assert "2026-10-06 09:00 to 2026-10-07 09:00 from 'May' (rule: en.month)" in shown(screen)
+
+
+def test_every_column_of_the_table_is_in_the_legend():
+    screen = pipe()
+    print_account(screen, traced(), UTC)
+    [heading] = [line for line in shown(screen).splitlines() if line.startswith("#")]
+    explained = {word for columns, _ in LEGEND for word in columns.split()}
+    assert set(heading.split("\t")) - explained == {"memory"}
+
+
+def test_an_answer_shows_score_ranks_and_time():
+    screen = pipe()
+    print_answer(screen, answer(memory(mentioned=NOW)), UTC)
+    assert "  1  0.875  Leo: hello" in shown(screen)
+    assert "sem 1 · gra 2   said 6 Oct 2026" in shown(screen)
+    assert "1 memory, 0 tokens" in shown(screen)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_long_memory_wraps_beside_its_score(width):
+    screen = terminal(width)
+    print_answer(screen, answer(memory(LONG)), UTC)
+    first, second = shown(screen).splitlines()[:2]
+    assert first.startswith("  1  0.875  Nadia")
+    assert second.startswith(" " * 12)
+    assert all(cell_len(line) <= width for line in (first, second))
+
+
+def test_an_empty_answer_says_why():
+    screen = pipe()
+    print_answer(screen, answer(), UTC)
+    print_answer(screen, answer(omitted=3), UTC)
+    assert "bank is empty" in shown(screen)
+    assert "--max-tokens" in shown(screen)
+
+
+def test_an_arm_that_was_silent_is_told():
+    screen = pipe()
+    silent = ArmReport(ArmName.GRAPH, PartState.TIMED_OUT, detail="after 2 s")
+    print_answer(screen, answer(memory(), arms=(silent,)), UTC)
+    assert "the graph arm did not answer (timed_out): after 2 s" in shown(screen)
+
+
+def test_a_memory_cannot_command_the_terminal():
+    screen = terminal(80)
+    print_answer(screen, answer(memory("\x1b[2Jgone [bold]not markup[/bold]")), UTC)
+    assert "\x1b" not in shown(screen)
+    assert "[bold]" in shown(screen)
+    assert printable("a\x1b\x9b\x07\nb") == "a���\nb"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "precision", "said"),
+    [
+        ("2026-03-19T23:00:00+00:00", "2026-03-20T22:59:59+00:00", Precision.DAY, "20 Mar 2026"),
+        ("2026-03-20T05:00:00+00:00", "2026-03-21T04:59:59+00:00", Precision.DAY, "20 Mar 2026"),
+        ("2026-04-26T22:00:00+00:00", "2026-05-03T21:59:59+00:00", Precision.WEEK, "27 Apr 2026 to 3 May 2026"),
+        ("2026-05-31T22:00:00+00:00", "2026-06-30T21:59:59+00:00", Precision.MONTH, "Jun 2026"),
+        ("2023-12-31T23:00:00+00:00", "2024-12-31T22:59:59+00:00", Precision.YEAR, "2024"),
+        ("2026-03-20T23:30:00+00:00", "2026-03-20T23:30:00+00:00", Precision.INSTANT, "21 Mar 2026"),
+    ],
+)
+def test_a_day_is_the_speakers_whatever_zone_it_is_stored_in(start, end, precision, said):
+    window = Window(datetime.fromisoformat(start), datetime.fromisoformat(end))
+    assert when(memory(occurred=Occurrence(window, precision)), timezone(timedelta(hours=1))) == said
+
+
+def test_a_table_in_a_pipe_has_a_line_a_row_and_a_tab_a_column():
+    screen = pipe()
+    print_table(screen, ("bank", "name"), [("b1", "two\nlines\tand a tab")])
+    assert shown(screen) == "bank\tname\nb1\ttwo lines and a tab\n"
+
+
+def test_a_table_on_a_terminal_has_columns():
+    screen = terminal(80)
+    print_table(screen, ("bank", "name"), [("b1", "n")])
+    assert shown(screen).splitlines()[0].split() == ["bank", "name"]
+    assert "\t" not in shown(screen)

@@ -1,0 +1,116 @@
+"""The guard bounds a call, counts it, and lets nothing out but mesh errors."""
+
+import asyncio
+
+import pytest
+import structlog
+
+from recallmesh.core.arm import ArmName, ArmQuery, Hit
+from recallmesh.core.deadline import remaining, within
+from recallmesh.core.errors import ArmTimeout, BankNotFound, InternalFault
+from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.metrics import Metrics
+from recallmesh.telemetry.observed import ObservedArm
+
+
+def value(metrics, name, **labels):
+    return metrics.registry.get_sample_value(name, labels)
+
+
+async def soon():
+    return 42
+
+
+async def never():
+    await asyncio.Event().wait()
+
+
+async def broken():
+    raise RuntimeError("password=hunter2 at /srv/secret.py")
+
+
+async def missing():
+    raise BankNotFound("b1")
+
+
+async def slow_inside():
+    async with asyncio.timeout(0.01):
+        await asyncio.Event().wait()
+
+
+async def test_a_call_within_its_time_returns_and_is_counted():
+    metrics = Metrics()
+    assert await Guard("keyword", timeout_s=5, metrics=metrics).run("search", soon()) == 42
+    assert value(metrics, "recallmesh_port_call_seconds_count", part="keyword", method="search") == 1
+    assert value(metrics, "recallmesh_port_failures_total", part="keyword", method="search", reason="INTERNAL") is None
+
+
+async def test_a_call_beyond_its_time_is_a_timeout_and_is_counted_by_reason():
+    metrics = Metrics()
+    with pytest.raises(ArmTimeout, match="keyword did not answer within its deadline"):
+        await Guard("keyword", timeout_s=0.01, metrics=metrics).run("search", never())
+    labels = {"part": "keyword", "method": "search"}
+    assert value(metrics, "recallmesh_port_failures_total", reason="DEADLINE_EXCEEDED", **labels) == 1
+    assert value(metrics, "recallmesh_port_call_seconds_count", **labels) == 1
+
+
+async def test_the_deadline_in_hand_bounds_a_call_too():
+    guard = Guard("keyword", timeout_s=None, metrics=Metrics())
+    with within(0.01), pytest.raises(ArmTimeout):
+        await guard.run("search", never())
+
+
+async def test_what_the_work_sees_is_the_shorter_of_the_two_deadlines():
+    async def left():
+        return remaining()
+
+    with within(100):
+        assert 0 < await Guard("keyword", timeout_s=5, metrics=Metrics()).run("search", left()) <= 5
+        assert 5 < await Guard("keyword", timeout_s=500, metrics=Metrics()).run("search", left()) <= 100
+    assert await Guard("keyword", timeout_s=None, metrics=Metrics()).run("search", left()) is None
+    assert remaining() is None
+
+
+async def test_a_bug_leaves_as_an_internal_fault_and_the_log_has_the_rest():
+    metrics = Metrics()
+    with structlog.testing.capture_logs() as logs, pytest.raises(InternalFault) as caught:
+        await Guard("keyword", timeout_s=5, metrics=metrics).run("search", broken())
+    assert caught.value.message == "internal error"
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    assert [(line["event"], line["part"], line["exc_info"]) for line in logs] == [("port call failed", "keyword", True)]
+    assert value(metrics, "recallmesh_port_failures_total", part="keyword", method="search", reason="INTERNAL") == 1
+
+
+async def test_a_mesh_error_passes_as_it_is():
+    with pytest.raises(BankNotFound):
+        await Guard("recall", timeout_s=5, metrics=Metrics()).run("recall", missing())
+
+
+async def test_a_timeout_of_the_works_own_is_a_timeout_of_the_part():
+    with pytest.raises(ArmTimeout):
+        await Guard("graph", timeout_s=5, metrics=Metrics()).run("search", slow_inside())
+
+
+async def test_a_cancelled_call_stays_cancelled():
+    task = asyncio.create_task(Guard("graph", timeout_s=5, metrics=Metrics()).run("search", never()))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+class OneHit:
+    async def search(self, _query):
+        return (Hit("m1", 1.0),)
+
+    async def index(self, _bank_uid, _entries):
+        await asyncio.sleep(0.05)
+
+
+async def test_an_observed_arm_counts_its_hits_and_bounds_its_searches_alone():
+    metrics = Metrics()
+    arm = ObservedArm(OneHit(), name=ArmName.KEYWORD, timeout_s=0.01, metrics=metrics)
+    assert await arm.search(ArmQuery("u1", "q")) == (Hit("m1", 1.0),)
+    assert value(metrics, "recallmesh_arm_hits_sum", arm="keyword") == 1
+    assert value(metrics, "recallmesh_arm_search_seconds_count", arm="keyword") == 1
+    await arm.index("u1", ())

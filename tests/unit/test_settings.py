@@ -1,0 +1,141 @@
+"""Settings come from the environment, and a name or value that is wrong is refused by name (case 53)."""
+
+from pathlib import Path
+
+import pytest
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.errors import InvalidArgument
+from recallmesh.core.tuning import BoostLevel, Budget
+from recallmesh.mesh import Part
+from recallmesh.settings import Settings, default_data, known_names, load_settings
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch):
+    for name in known_names():
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_without_variables_everything_has_its_default(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    settings = load_settings()
+    assert settings == Settings()
+    assert settings.data == tmp_path / "recallmesh" == default_data()
+    assert settings.ledger_url == f"sqlite:///{tmp_path}/recallmesh/ledger.db"
+    assert {part: getattr(settings, part.value).address for part in Part} == dict.fromkeys(Part)
+
+
+def test_a_variable_sets_a_parts_setting(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_KEYWORD__ADDRESS", "10.0.0.7:7070")
+    monkeypatch.setenv("RECALLMESH_RECALL__RRF_K", "10")
+    monkeypatch.setenv("RECALLMESH_LEDGER__URL", "sqlite:////srv/ledger.db")
+    settings = load_settings()
+    assert (settings.keyword.address, settings.recall.rrf_k) == ("10.0.0.7:7070", 10)
+    assert settings.ledger_url == "sqlite:////srv/ledger.db"
+
+
+def test_tables_are_json_and_what_they_do_not_name_keeps_its_default(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_RECALL__BUDGET_HITS", '{"low": 7}')
+    monkeypatch.setenv("RECALLMESH_RECALL__BOOSTS", '{"keyword": "high"}')
+    recall = load_settings().recall
+    assert recall.budget_hits == {Budget.LOW: 7, Budget.MID: 300, Budget.HIGH: 1000}
+    assert recall.boosts == {ArmName.KEYWORD: BoostLevel.HIGH}
+    assert recall.defaults().budget_hits[Budget.LOW] == 7
+
+
+def test_what_is_given_wins_unless_it_is_nothing(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_DATA", "/from/the/environment")
+    assert load_settings(data=Path("/given")).data == Path("/given")
+    assert load_settings(data=None).data == Path("/from/the/environment")
+
+
+def test_an_empty_variable_is_as_none(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_KEYWORD__ADDRESS", "")
+    assert load_settings().keyword.address is None
+
+
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [
+        ("RECALLMESH_KEYWORD__ADRESS", "RECALLMESH_KEYWORD__ADDRESS"),
+        ("RECALLMESH_KEYWORD_ADDRESS", "RECALLMESH_KEYWORD__ADDRESS"),
+        ("RECALLMESH_DATE", "RECALLMESH_DATA"),
+        ("RECALLMESH_SERVER__METRIC_PORT", "RECALLMESH_SERVER__METRICS_PORT"),
+        ("RECALLMESH_RECALL__TIMEOUTS", "RECALLMESH_RECALL__TIMEOUT_S"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_a_suggestion(monkeypatch, name, suggested):
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(InvalidArgument) as caught:
+        load_settings()
+    assert [violation.field for violation in caught.value.violations] == [name]
+    assert f"did you mean {suggested}?" in caught.value.message
+
+
+def test_a_name_like_no_setting_is_refused_without_a_suggestion(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_ZZZZZZZZZZZZZZZZZZZZZZZZ", "x")
+    with pytest.raises(InvalidArgument, match="is no setting$"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RECALLMESH_KEYWORD_PORT",
+        "RECALLMESH_KEYWORD_PORT_50051_TCP",
+        "RECALLMESH_KEYWORD_PORT_50051_TCP_ADDR",
+        "RECALLMESH_KEYWORD_SERVICE_HOST",
+        "RECALLMESH_KEYWORD_SERVICE_PORT",
+        "RECALLMESH_KEYWORD_SERVICE_PORT_GRPC",
+    ],
+)
+def test_what_kubernetes_puts_into_every_pod_is_ignored(monkeypatch, name):
+    monkeypatch.setenv(name, "tcp://10.0.0.1:50051")
+    assert load_settings() == Settings()
+
+
+def test_no_setting_of_ours_is_a_name_of_kubernetes():
+    foreign = ("_SERVICE_HOST", "_SERVICE_PORT", "_TCP", "_UDP", "_ADDR", "_PROTO")
+    assert [name for name in known_names() if name.endswith(foreign)] == []
+    assert [name for name in known_names() if name.endswith("_PORT") and "__" not in name] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RECALLMESH_RECALL__TIMEOUT_S", "-1"),
+        ("RECALLMESH_RECALL__TIMEOUT_S", "soon"),
+        ("RECALLMESH_SERVER__METRICS_PORT", "70000"),
+        ("RECALLMESH_LOG_LEVEL", "chatty"),
+        ("RECALLMESH_GRAPH__STRATEGY", "guess"),
+        ("RECALLMESH_RERANKER__BACKEND", "magic"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_variable(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidArgument) as caught:
+        load_settings()
+    assert [violation.field for violation in caught.value.violations] == [name]
+
+
+@pytest.mark.parametrize("value", ["{", "[1]", "7", "keyword"])
+def test_a_table_that_is_no_table_is_refused_by_its_variable(monkeypatch, value):
+    monkeypatch.setenv("RECALLMESH_RECALL__BOOSTS", value)
+    with pytest.raises(InvalidArgument, match="RECALLMESH_RECALL__BOOSTS"):
+        load_settings()
+
+
+def test_a_list_that_is_no_list_is_refused_by_its_variable(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_RECALL__RRF_K", "30")
+    monkeypatch.setenv("RECALLMESH_RECALL__ARMS", "keyword,graph")
+    with pytest.raises(InvalidArgument) as caught:
+        load_settings()
+    assert [violation.field for violation in caught.value.violations] == ["RECALLMESH_RECALL__ARMS"]
+    assert "JSON" in caught.value.message
+
+
+def test_every_setting_has_a_name_and_no_two_the_same():
+    names = known_names()
+    assert len(names) == len(set(names)) > 60
+    assert all(f"RECALLMESH_{part.upper()}__{end}" in names for part in Part for end in ("ADDRESS", "TIMEOUT_S"))
