@@ -13,7 +13,8 @@ from pathlib import Path
 from bench.locomo import CATEGORIES, DEFAULT_DATA, Conversation, Question, load_conversations
 from bench.measure import COLUMNS, Quality, average, figures, judge
 from bench.results import write_result
-from recallmesh.cli.screen import print_table, progress
+from bench.table import print_figures
+from recallmesh.cli.screen import progress
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.ledger import MemoryFilter
@@ -130,7 +131,7 @@ def report(judged: Judged) -> dict[str, dict[str, dict[str, float]]]:
             found.setdefault(part, {})[name] = {key: round(value, 4) for key, value in asdict(mean).items()}
             rows.append((name, str(len(chosen)), *(f"{value:.3f}" for value in figures(mean))))
         print(f"\n{part}")
-        print_table(("ranking", "questions", *COLUMNS), rows, numbers=frozenset(range(1, 9)))
+        print_figures(("ranking", "questions", *COLUMNS), rows)
     return found
 
 

@@ -23,6 +23,7 @@ from recallmesh.mesh import Assembly
 
 WARM_UP = 5
 BATCH = 256
+MS = timedelta(milliseconds=1)
 PLAIN = RecallTuning(reranking=False)
 STORES = ("bank", "read", "sources")
 """The phases of a recall in which the ledger is read."""
@@ -66,10 +67,12 @@ async def measure_recall(
 def _parts(answers: Sequence[RecallAnswer]) -> dict[str, float]:
     latencies: dict[str, list[float]] = defaultdict(list)
     for answer in answers:
-        for report in (*answer.arms, *answer.models):
-            if report.state is PartState.OK:
-                name = getattr(report, "arm", None) or "query embedding"
-                latencies[str(name)].append(report.latency / timedelta(milliseconds=1))
+        for arm in answer.arms:
+            if arm.state is PartState.OK:
+                latencies[arm.arm.value].append(arm.latency / MS)
+        for model in answer.models:
+            if model.part == "embedder":
+                latencies["query embedding"].append(model.latency / MS)
     order = ("query embedding", *(name.value for name in ArmName))
     return {f"{name}, p50 ms": median(latencies[name]) for name in order if latencies[name]}
 
@@ -83,7 +86,7 @@ async def _own(assembly: Assembly, asked: Sequence[RecallRequest]) -> dict[str, 
     for request in asked:
         traced = (await recaller.recall(replace(request, trace=True))).trace
         assert traced is not None
-        spent = {phase.name: phase.duration / timedelta(milliseconds=1) for phase in traced.phases}
+        spent = {phase.name: phase.duration / MS for phase in traced.phases}
         reads.append(sum(spent.get(name, 0.0) for name in STORES))
         hits = {
             name: tuple(
@@ -97,7 +100,11 @@ async def _own(assembly: Assembly, asked: Sequence[RecallRequest]) -> dict[str, 
         await ready.recall(request)
         with own.taking():
             await ready.recall(request)
-    return {"ledger, p50 ms": median(reads), "orchestrator's own, p50 ms": own.p50}
+    return {
+        "ledger, p50 ms": median(reads),
+        "orchestrator's own, p50 ms": own.p50,
+        "orchestrator's own, CPU ms": own.cpu_ms / len(asked),
+    }
 
 
 async def _reranked(assembly: Assembly, asked: Sequence[RecallRequest]) -> dict[str, float]:

@@ -69,10 +69,7 @@ def resident(data: Path, *, fake: bool) -> Figures:
 def show(measured: dict[str, Figures]) -> None:
     """Print a line a figure and a column a size."""
     names = dict.fromkeys(name for figures in measured.values() for name in figures)
-    rows = [
-        (name, *(_cell(figures.get(name, "")) for figures in measured.values()))
-        for name in names
-    ]
+    rows = [(name, *(_cell(figures.get(name, "")) for figures in measured.values())) for name in names]
     print_figures(("figure", *(f"{int(size):,}" for size in measured)), rows)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from recallmesh.core.arm import ArmName, ArmQuery, Hit, Vector
 from recallmesh.core.bank import Bank, BankRef
@@ -61,12 +62,17 @@ class Timeless:
 
 def stand_in(bank: Bank, hits: dict[ArmName, tuple[Hit, ...]], memories: Sequence[Memory]) -> Recaller:
     """Return the orchestrator over ready parts."""
+    # Each has the methods that a recall calls, and no others of its port.
+    ledger: Any = ReadyLedger(bank, memories)
+    arms: dict[ArmName, Any] = {name: ReadyArm(found) for name, found in hits.items()}
+    embedder: Any = ReadyEmbedder((1.0,))
+    times: Any = Timeless()
     return Orchestrator(
-        ledger=ReadyLedger(bank, memories),  # type: ignore[arg-type] -- the two methods that a recall calls
-        arms={name: ReadyArm(found) for name, found in hits.items()},  # type: ignore[misc] -- the one that it calls
-        embedder=ReadyEmbedder((1.0,)),  # type: ignore[arg-type] -- the same
+        ledger=ledger,
+        arms=arms,
+        embedder=embedder,
         reranker=None,
-        times=Timeless(),  # type: ignore[arg-type] -- the same
+        times=times,
         tokens=BpeTokenCounter(),
         now=system_clock,
         defaults=RecallDefaults(reranking=False),

@@ -29,6 +29,7 @@ from recallmesh.rpc.reranker import RemoteReranker
 from recallmesh.rpc.retainer import RemoteRetainer
 from recallmesh.rpc.vectors import RemoteVectors
 from recallmesh.settings import Settings
+from recallmesh.telemetry.log import set_up_logging
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed import (
     ObservedArm,
@@ -277,7 +278,12 @@ async def open_assembly(
 
 @asynccontextmanager
 async def open_embedded(settings: Settings) -> AsyncIterator[Faces]:
-    """Open the mesh in this process; parts whose settings have an address are there."""
+    """Open the mesh in this process; parts whose settings have an address are there.
+
+    A programme that has not configured structlog hears warnings alone, on standard error.
+    """
+    if not structlog.is_configured():
+        set_up_logging(level="warning")
     async with open_assembly(settings, frozenset()) as assembly:
         yield Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -25,11 +26,17 @@ INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
 
 
+def make_private(folder: Path) -> None:
+    """Make the data folder, for its owner alone; one that is there is left as it is."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 @asynccontextmanager
 async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
     """Open the ledger; several processes of one machine may."""
     from recallmesh.ledger import open_ledger
 
+    make_private(settings.data)
     async with open_ledger(settings.ledger_url) as ledger:
         yield ledger
 
@@ -80,6 +87,7 @@ async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIter
     """Open the vectors; one process at a time may."""
     from recallmesh.vectors.embedded import open_embedded_vectors
 
+    make_private(settings.data)
     own = settings.semantic
     async with open_embedded_vectors(
         settings.data / own.path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
@@ -108,6 +116,7 @@ async def open_keyword_arm(settings: Settings) -> AsyncIterator[Arm]:
     from recallmesh.keyword.arm import KeywordArm
     from recallmesh.keyword.embedded import open_embedded_keyword_store
 
+    make_private(settings.data)
     own = settings.keyword
     async with open_embedded_keyword_store(
         settings.data / own.path,
@@ -127,6 +136,7 @@ async def open_graph_arm(settings: Settings, vectors: VectorIndex, info: Embedde
     from recallmesh.graph.arm import GraphArm
     from recallmesh.graph.embedded import open_embedded_graph_store
 
+    make_private(settings.data)
     own = settings.graph
     async with open_embedded_graph_store(settings.data / own.path) as store:
         yield GraphArm(

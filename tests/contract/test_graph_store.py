@@ -305,3 +305,18 @@ async def test_odd_text_is_kept_as_it_is(store):
     await store.put("b1", (node(odd, mentions=(Mention(odd, odd),), tags=(odd,), document_id=odd),))
     assert await who(store, odd) == [odd]
     assert await ids(store) == [odd]
+
+
+async def test_only_links_of_the_kinds_asked_for_are_followed(store):
+    beside = {"document_id": "d1"}
+    await store.put(
+        "b1",
+        (
+            node("m1", alike=(Alike("m2", 0.8),), causes=(CausalLink("m3", 0.6),), position=0, **beside),
+            node("m2", position=1, **beside),
+            node("m3"),
+        ),
+    )
+    for kind, target in ((LinkKind.SEMANTIC, "m2"), (LinkKind.CAUSAL, "m3"), (LinkKind.TEMPORAL, "m2")):
+        found = await store.edges(BANK, ("m1",), 20, (kind,))
+        assert [(edge.kind, edge.target_id) for edge in found] == [(kind, target)]

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import combinations
 from pathlib import Path
@@ -477,3 +478,10 @@ async def test_graphs_are_built_beside_the_index_and_miss_no_write_made_meanwhil
         assert await found(index, ask(tags=rare, limit=5)) == [498, 499, 500]
     async with open_embedded_vectors(tmp_path, fingerprint="model-a", dimensions=SIZE, index_from=400) as index:
         assert await found(index, ask(limit=1000)) == [*range(3, 501), 600, 1]
+
+
+async def test_a_query_that_asks_for_no_times_gets_the_same_hits_without_them(index: VectorIndex) -> None:
+    await index.upsert("b1", tuple(entry(number, mentioned=DAY) for number in range(3)))
+    with_times, without = await index.search((ask(), ask(times=False)))
+    assert [hit.time for hit in with_times] == [Window(DAY, DAY)] * 3
+    assert without == tuple(replace(hit, time=None) for hit in with_times)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(240)
 
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 LINES = (
-    '{"content": "Nadia: I start in the bakery on 11 May.", "time": "2026-03-03T18:20:00+01:00", "document_id": "talk"}\n'
+    '{"content": "Nadia: I start in a bakery in May.", "time": "2026-03-03T18:20:00+01:00", "document_id": "talk"}\n'
     '{"content": "Leo: I adopted a greyhound called Pixel.", "time": "2026-03-21T10:05:00+01:00", "tags": ["pets"]}\n'
 )
 

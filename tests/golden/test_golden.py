@@ -12,13 +12,19 @@ from recallmesh.core.bank import ExtractionMode
 from recallmesh.core.retain import RetainItem
 from recallmesh.core.tuning import Budget
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
+over_session = pytest.mark.asyncio(loop_scope="session")
 
 HERE = Path(__file__).parent
 BANK = yaml.safe_load(HERE.joinpath("bank.yaml").read_text(encoding="utf-8"))
 TEXTS = {name: row["text"] for name, row in BANK["memories"].items()}
 QUESTIONS = yaml.safe_load(HERE.joinpath("questions.yaml").read_text(encoding="utf-8"))
-IN_MESH = [question for question in QUESTIONS if question.get("mesh")]
+IN_MESH = [question["ask"] for question in QUESTIONS if question.get("mesh")]
+
+
+def asked(question):
+    reason = question.get("open")
+    return pytest.param(question, id=question["ask"], marks=[pytest.mark.xfail(reason=reason)] if reason else [])
 
 
 async def told(mesh) -> Diary:
@@ -48,8 +54,12 @@ def days(window) -> tuple[date, date]:
     return window.start.date(), window.end.date()
 
 
+async def answer_to(diary, question):
+    return await diary.ask(question, query_time=BANK["asked_at"], budget=Budget.MID, max_tokens=2000)
+
+
 async def check(diary, question):
-    answer = await diary.ask(question["ask"], query_time=BANK["asked_at"], budget=Budget.MID, max_tokens=2000)
+    answer = await answer_to(diary, question["ask"])
     names = {text: name for name, text in TEXTS.items()}
     found = [names[one.memory.text] for one in answer.memories]
     wanted = [question["first"]] if "first" in question else question["within"]
@@ -71,11 +81,19 @@ def test_the_bank_and_its_questions_are_whole():
     assert BANK["asked_at"].tzinfo is not None
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["ask"])
+@over_session
+@pytest.mark.parametrize("question", [asked(question) for question in QUESTIONS])
 async def test_a_question_has_its_answer(here, question):
     await check(here, question)
 
 
-@pytest.mark.parametrize("question", IN_MESH, ids=lambda question: question["ask"])
-async def test_a_question_has_its_answer_over_nine_processes(over_nine, question):
-    await check(over_nine, question)
+@over_session
+@pytest.mark.parametrize("question", IN_MESH)
+async def test_nine_processes_give_the_same_answer(here, over_nine, question):
+    there, locally = await answer_to(over_nine, question), await answer_to(here, question)
+    best = [(one.memory.text, one.scores.reranker_raw) for one in there.memories[:5]]
+    assert best == [(one.memory.text, one.scores.reranker_raw) for one in locally.memories[:5]]
+    finals = [one.scores.final for one in there.memories[:5]]
+    # Memories have other ids in the other bank, which break ties of the arms: ranks far down may differ by one.
+    assert finals == pytest.approx([one.scores.final for one in locally.memories[:5]], rel=0.05)
+    assert there.window == locally.window

@@ -374,3 +374,13 @@ def test_the_settings_defaults_are_those_of_the_arm(store, vectors):
     )
     plain = GraphArm(store, vectors, cosine_mean=0.5, cosine_high=0.7)
     assert vars(same) | {"_explorer": vars(same._explorer)} == vars(plain) | {"_explorer": vars(plain._explorer)}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_hit_tells_the_cosine_of_its_context_where_it_was_compared(arm, vectors, strategy):
+    vectors.entries["b1"] = {e.memory_id: e for e in (entry("m1", near=0.75), entry("m2", "Mira"))}
+    await arm.index("b1", tuple(vectors.entries["b1"].values()))
+    hits = await arm.search(ArmQuery("b1", "what of Mira", vector=at(1.0), strategy=strategy))
+    told = {hit.memory_id: hit.context_cosine for hit in hits}
+    assert told["m1"] == pytest.approx(0.75)
+    assert told["m2"] is None

@@ -5,6 +5,7 @@ import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -143,10 +144,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun.removesuffix('y') + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
-def _open(words: argparse.Namespace) -> TextIO:
+def _open(words: argparse.Namespace) -> AbstractContextManager[TextIO]:
     if words.stdin == "-" or words.file == "-":
-        # A file object of its own: the interpreter's would be locked, at exit, by the thread that waits for a line.
-        return open(STDIN, encoding="utf-8", closefd=False)
+        # A file object of its own, never closed: the thread that waits for a line has it locked until the end.
+        return nullcontext(open(STDIN, encoding="utf-8", closefd=False))
     try:
         return Path(words.file).expanduser().open(encoding="utf-8")
     except OSError as error:

@@ -123,8 +123,8 @@ class GraphArm:
             kept.extend(seeds + reached[: query.limit - len(seeds)])
         if query.min_score is not None:
             kept = [r for r in kept if r.score >= query.min_score]
-        kept.sort(key=lambda r: (-r.score, r.memory_id))
-        return tuple(Hit(r.memory_id, r.score, r.because, cosines.get(r.memory_id)) for r in kept)
+        rows = sorted([(-score, memory_id, because) for memory_id, _, score, because in kept])
+        return tuple([Hit(memory_id, -score, because, cosines.get(memory_id)) for score, memory_id, because in rows])
 
     async def _stored_neighbours(
         self, bank_uid: str, entries: tuple[IndexEntry, ...]

@@ -49,7 +49,7 @@ class _Words:
         if bare in AUXILIARIES:
             return bare in self._capital
         # Where words are not spaced, whole words cannot be told.
-        return bool(bare) and (spaced in self._text or (_UNSPACED.search(bare) is not None and bare in self._text))
+        return bool(bare) and (spaced in self._text or (bare in self._text and _UNSPACED.search(bare) is not None))
 
 
 def _names(mention: Mention) -> Iterable[str]:
@@ -65,5 +65,7 @@ def _spaced(text: str) -> str:
 
 
 def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     wide = unicodedata.normalize("NFKD", text.casefold())
     return unicodedata.normalize("NFC", "".join(char for char in wide if not unicodedata.combining(char)))

@@ -2,8 +2,8 @@
 
 Each signal in [0, 1] becomes a factor ``1 + alpha · (signal - 0.5)``. The factors act on the *odds* of relevance, not
 on the relevance: a cross-encoder's sigmoid saturates near 1, and ten per cent of 0.99 outweighs differences of the raw
-score that are clear. How far up the fusion had a memory counts too, as the odds before the model read it. Both are
-measured in docs/adr/0010-final-score.md.
+score that are clear. What was to be expected of a memory before the model read it counts as odds too: its place in the
+fusion, its context (``nearness``) and whom it mentions (``naming``). All measured in docs/adr/0010-final-score.md.
 """
 
 from datetime import datetime

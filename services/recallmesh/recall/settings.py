@@ -44,7 +44,8 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     boost_divisors: dict[BoostLevel, Divisor] = Field(default_factory=lambda: dict(_OURS.boost_divisors))
     """What a favoured arm's ranks are divided by, for each level; at least 1; levels not named keep theirs."""
     rerank_limit: int = Field(default=_OURS.rerank_limit, ge=0, le=2000)
-    """The most candidates that the cross-encoder reads, in [0, 2000]; the rest follow in fused order."""
+    """The most candidates that the cross-encoder reads, in [0, 2000]; the rest follow in fused order. More than 100
+    were not measurably better (docs/adr/0010-final-score.md)."""
     date_in_passage: bool = _OURS.date_in_passage
     """Whether the cross-encoder reads a memory's date before its text."""
     fusion_weight: float = Field(default=_OURS.fusion_weight, ge=0, le=4)

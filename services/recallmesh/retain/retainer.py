@@ -123,7 +123,8 @@ class MeshRetainer:
             # Before the commit: what cannot be embedded is not kept, rather than kept and not found.
             await vectors.make(_texts(write))
             try:
-                return await self._ledger.commit(write)
+                # Stamped now: embedding a thousand texts takes longer than the outbox leaves a write to its own call.
+                return await self._ledger.commit(replace(write, at=self._now()))
             except ConflictingWrite:
                 if tries == _COMMIT_TRIES:
                     raise

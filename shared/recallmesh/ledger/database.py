@@ -87,7 +87,7 @@ def translated(error: DBAPIError | SqliteError) -> MeshError:
         if "locked" in said or "busy" in said:
             return ConflictingWrite("the ledger is busy with other writes; try again")
         if "no such table" in said or "no such column" in said:
-            return NotReady("the ledger's schema is not the one this version needs; run `recallmesh migrate`")
+            return NotReady("the ledger's schema is not the one this version needs; it has to be migrated first")
     return StoreUnavailable("the ledger's database does not answer")
 
 

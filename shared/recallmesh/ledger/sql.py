@@ -39,7 +39,7 @@ class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlOperations):
     async def check(self) -> None:
         """Return if the database answers and has the schema of this version."""
         if await self._database.read(current_revision) != HEAD:
-            raise NotReady("the ledger's schema is not the one this version needs; run `recallmesh migrate`")
+            raise NotReady("the ledger's schema is not the one this version needs; it has to be migrated first")
 
 
 @asynccontextmanager

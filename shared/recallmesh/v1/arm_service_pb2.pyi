@@ -100,6 +100,7 @@ class SearchResponse(_message.Message):
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
     BECAUSE_FIELD_NUMBER: _builtins.int
+    CONTEXT_COSINES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The memories, best first, without repetition."""
@@ -112,16 +113,23 @@ class SearchResponse(_message.Message):
     def because(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """A short phrase each for the trace, as many; or empty when there is none for any."""
 
+    @_builtins.property
+    def context_cosines(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """The cosine each of the query and of the memory together with the one before it in its document, as many, in
+        [-1, 1], not a number where the arm did not compare them; or empty when it compared none.
+        """
+
     def __init__(
         self,
         *,
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         scores: _abc.Iterable[_builtins.float] | None = ...,
         because: _abc.Iterable[_builtins.str] | None = ...,
+        context_cosines: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["because", b"because", "memory_ids", b"memory_ids", "scores", b"scores"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["because", b"because", "context_cosines", b"context_cosines", "memory_ids", b"memory_ids", "scores", b"scores"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -436,6 +436,8 @@ class Scores(_message.Message):
     PROOF_BOOST_FIELD_NUMBER: _builtins.int
     STRATEGY_BOOST_FIELD_NUMBER: _builtins.int
     FUSION_PRIOR_FIELD_NUMBER: _builtins.int
+    CONTEXT_PRIOR_FIELD_NUMBER: _builtins.int
+    NAMING_PRIOR_FIELD_NUMBER: _builtins.int
     rrf: _builtins.float
     """The sum of 1/(k + rank) over the arms that found it."""
     relevance: _builtins.float
@@ -454,6 +456,10 @@ class Scores(_message.Message):
     """The nudge for what a favoured arm found, in [1, 1.1); 1 is neutral."""
     fusion_prior: _builtins.float
     """How likely a memory of this fused rank is an answer, compared with the first; in (0, 1]."""
+    context_prior: _builtins.float
+    """How much its context adds to its own nearness to the query; over 0, and 1 for the middle one of those read."""
+    naming_prior: _builtins.float
+    """Below 1 where the query names entities and the memory mentions none of them; in (0, 1]."""
     def __init__(
         self,
         *,
@@ -466,10 +472,12 @@ class Scores(_message.Message):
         proof_boost: _builtins.float = ...,
         strategy_boost: _builtins.float = ...,
         fusion_prior: _builtins.float = ...,
+        context_prior: _builtins.float = ...,
+        naming_prior: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw", "reranker_raw", b"reranker_raw"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw", "final", b"final", "fusion_prior", b"fusion_prior", "proof_boost", b"proof_boost", "recency_boost", b"recency_boost", "relevance", b"relevance", "reranker_raw", b"reranker_raw", "rrf", b"rrf", "strategy_boost", b"strategy_boost", "temporal_boost", b"temporal_boost"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw", "context_prior", b"context_prior", "final", b"final", "fusion_prior", b"fusion_prior", "naming_prior", b"naming_prior", "proof_boost", b"proof_boost", "recency_boost", b"recency_boost", "relevance", b"relevance", "reranker_raw", b"reranker_raw", "rrf", b"rrf", "strategy_boost", b"strategy_boost", "temporal_boost", b"temporal_boost"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__reranker_raw: _TypeAlias = _typing.Literal["reranker_raw"]  # noqa: Y015
     _WhichOneofArgType__reranker_raw: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw"]  # noqa: Y015

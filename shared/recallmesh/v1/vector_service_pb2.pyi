@@ -110,6 +110,7 @@ class VectorQuery(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     MIN_SCORE_FIELD_NUMBER: _builtins.int
     EXCLUDE_IDS_FIELD_NUMBER: _builtins.int
+    WITHOUT_TIMES_FIELD_NUMBER: _builtins.int
     bank_uid: _builtins.str
     """The bank's uid. Required. An unknown one has no hits."""
     field: Global___VectorField.ValueType
@@ -118,6 +119,8 @@ class VectorQuery(_message.Message):
     """The most hits, in [1, 2000]. The default is 300."""
     min_score: _builtins.float
     """A floor on the cosine, inclusive, in [-1, 1]. Absent: none."""
+    without_times: _builtins.bool
+    """Leave the hits' own times out: reading and sending them costs more than the rest of a hit. The default: they come."""
     @_builtins.property
     def vector(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """What to be near to, of unit length. Required."""
@@ -150,10 +153,11 @@ class VectorQuery(_message.Message):
         limit: _builtins.int = ...,
         min_score: _builtins.float | None = ...,
         exclude_ids: _abc.Iterable[_builtins.str] | None = ...,
+        without_times: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "min_score", b"min_score", "tags", b"tags", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "bank_uid", b"bank_uid", "exclude_ids", b"exclude_ids", "fact_types", b"fact_types", "field", b"field", "limit", b"limit", "min_score", b"min_score", "tags", b"tags", "vector", b"vector", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "bank_uid", b"bank_uid", "exclude_ids", b"exclude_ids", "fact_types", b"fact_types", "field", b"field", "limit", b"limit", "min_score", b"min_score", "tags", b"tags", "vector", b"vector", "window", b"window", "without_times", b"without_times"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__min_score: _TypeAlias = _typing.Literal["min_score"]  # noqa: Y015
     _WhichOneofArgType__min_score: _TypeAlias = _typing.Literal["_min_score", b"_min_score"]  # noqa: Y015
@@ -185,7 +189,7 @@ class VectorHits(_message.Message):
 
     @_builtins.property
     def times(self) -> _containers.RepeatedCompositeFieldContainer[Global___OwnTime]:
-        """Their own times, as many; an empty message where a memory has none."""
+        """Their own times, as many; an empty message where a memory has none or none were asked for."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """What arms are asked, answer and index, on the wire."""
 
 from collections.abc import Iterable
-from math import isfinite
+from itertools import repeat
+from math import isfinite, isnan, nan
 
 from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
 from recallmesh.core.errors import FieldViolation, InvalidArgument
@@ -81,20 +82,24 @@ def search_from_pb(message: arm_service_pb2.SearchRequest) -> ArmQuery:
 
 
 def hits_to_pb(hits: tuple[Hit, ...]) -> arm_service_pb2.SearchResponse:
-    """Write hits as lists of equal length; the phrases are left out when no hit has one."""
+    """Write hits as lists of equal length; what no hit has is left out."""
     phrases = [hit.because for hit in hits]
+    cosines = [nan if hit.context_cosine is None else hit.context_cosine for hit in hits]
     return arm_service_pb2.SearchResponse(
         memory_ids=[hit.memory_id for hit in hits],
         scores=[hit.score for hit in hits],
         because=phrases if any(phrases) else None,
+        context_cosines=None if all(map(isnan, cosines)) else cosines,
     )
 
 
 def hits_from_pb(message: arm_service_pb2.SearchResponse) -> tuple[Hit, ...]:
     """Read hits."""
-    if message.because:
-        return tuple(map(Hit, message.memory_ids, message.scores, message.because))
-    return tuple(map(Hit, message.memory_ids, message.scores))
+    because = message.because or repeat("")
+    if message.context_cosines:
+        cosines = (None if isnan(cosine) else cosine for cosine in message.context_cosines)
+        return tuple(map(Hit, message.memory_ids, message.scores, because, cosines))
+    return tuple(map(Hit, message.memory_ids, message.scores, because))
 
 
 def entry_to_pb(entry: IndexEntry) -> arm_service_pb2.IndexEntry:

@@ -43,6 +43,8 @@ def scores_to_pb(scores: Scores) -> trace_pb2.Scores:
         proof_boost=scores.proof_boost,
         strategy_boost=scores.strategy_boost,
         fusion_prior=scores.fusion_prior,
+        context_prior=scores.context_prior,
+        naming_prior=scores.naming_prior,
     )
 
 
@@ -58,6 +60,8 @@ def scores_from_pb(message: trace_pb2.Scores) -> Scores:
         proof_boost=message.proof_boost,
         strategy_boost=message.strategy_boost,
         fusion_prior=message.fusion_prior,
+        context_prior=message.context_prior,
+        naming_prior=message.naming_prior,
     )
 
 

@@ -21,6 +21,7 @@ def vector_query_to_pb(query: VectorQuery) -> vector_service_pb2.VectorQuery:
         limit=query.limit,
         min_score=query.min_score,
         exclude_ids=query.exclude,
+        without_times=not query.times,
     )
 
 
@@ -39,6 +40,7 @@ def vector_query_from_pb(message: vector_service_pb2.VectorQuery, field: str) ->
         limit=limit_from_pb(message.limit, f"{field}.limit"),
         min_score=message.min_score if message.HasField("min_score") else None,
         exclude=tuple(message.exclude_ids),
+        times=not message.without_times,
     )
 
 
