@@ -39,6 +39,7 @@ from recallmesh.telemetry.observed import (
     ObservedRetainer,
     ObservedVectors,
 )
+from recallmesh.telemetry.observed_admin import ObservedAdmin
 
 T = TypeVar("T")
 
@@ -247,9 +248,12 @@ class Assembly:
 
     async def _open_admin(self) -> Admin:
         address = self.address(Part.BANK)
+        admin: Admin
         if address:
-            return RemoteAdmin(await self._channel(address))
-        return parts.admin(self.settings, ledger=await self.ledger(), tokens=await self._tokens())
+            admin = RemoteAdmin(await self._channel(address))
+        else:
+            admin = parts.admin(self.settings, ledger=await self.ledger(), tokens=await self._tokens())
+        return ObservedAdmin(admin, timeout_s=self.settings.bank.timeout_s, metrics=self.metrics)
 
     async def _embedder_info(self) -> EmbedderInfo:
         """Ask the embedder what it is; a process that depends on it waits until it is up."""

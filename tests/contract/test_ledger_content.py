@@ -284,7 +284,7 @@ async def test_a_database_without_its_schema_is_not_ready(backend: Backend):
     with sqlite3.connect(backend.url.removeprefix("sqlite:///")) as connection:
         connection.execute("DELETE FROM alembic_version")
     connection.close()
-    with pytest.raises(NotReady, match="recallmesh migrate"):
+    with pytest.raises(NotReady, match="migrated first"):
         async with backend.open(migrate=False):
             pass
 

@@ -1,20 +1,30 @@
 """A conversation in several languages goes in, and its answers come out, however the mesh is run."""
 
+import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from deployment import every
 
-from recallmesh.cli.lines import read_items
 from recallmesh.core.arm import ArmName
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.recall import PartState
-from recallmesh.core.retain import DeliveryState
+from recallmesh.core.retain import DeliveryState, RetainItem
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
 
-TURNS = Path(__file__).with_name("conversation.jsonl").read_text(encoding="utf-8").splitlines()
+LINES = Path(__file__).with_name("conversation.jsonl").read_text(encoding="utf-8").splitlines()
+TURNS = [
+    RetainItem(
+        (turn["content"],),
+        time=datetime.fromisoformat(turn["time"]),
+        context=turn.get("context", ""),
+        document_id=turn["document_id"],
+    )
+    for turn in map(json.loads, LINES)
+]
 
 ASKED = [
     ("What is Hanna allergic to?", "mohair", 1),
@@ -36,7 +46,7 @@ ASKED = [
 async def told(mesh):
     """A bank that has been told the whole conversation by the default extraction."""
     diary = await mesh.diary()
-    answer = await diary.retain(*read_items(TURNS), mode=None)
+    answer = await diary.retain(*TURNS, mode=None)
     return diary, answer
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import pytest_asyncio
+from unit.retain_fakes import NOW, REF, WordCounter, open_bench
 
 from recallmesh.bank.admin import LedgerAdmin
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
@@ -22,7 +23,6 @@ from recallmesh.core.ledger import MemoryEdit, MemoryFilter, OutboxAction
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
-from unit.retain_fakes import NOW, REF, WordCounter, open_bench
 
 TOKENS = WordCounter()
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)

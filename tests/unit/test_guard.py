@@ -1,16 +1,21 @@
 """The guard bounds a call, counts it, and lets nothing out but mesh errors."""
 
 import asyncio
+import io
 
 import pytest
 import structlog
 
+from recallmesh.core.admin import Admin
 from recallmesh.core.arm import ArmName, ArmQuery, Hit
+from recallmesh.core.bank import BankRef
 from recallmesh.core.deadline import remaining, within
-from recallmesh.core.errors import ArmTimeout, BankNotFound, InternalFault
+from recallmesh.core.errors import ArmTimeout, BankNotFound, InternalFault, OperationNotFound
 from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.log import set_up_logging
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed import ObservedArm
+from recallmesh.telemetry.observed_admin import ObservedAdmin
 
 
 def value(metrics, name, **labels):
@@ -77,7 +82,9 @@ async def test_a_bug_leaves_as_an_internal_fault_and_the_log_has_the_rest():
         await Guard("keyword", timeout_s=5, metrics=metrics).run("search", broken())
     assert caught.value.message == "internal error"
     assert isinstance(caught.value.__cause__, RuntimeError)
-    assert [(line["event"], line["part"], line["exc_info"]) for line in logs] == [("port call failed", "keyword", True)]
+    assert [(line["event"], line["part"], line["exc_info"]) for line in logs] == [
+        ("port call failed", "keyword", caught.value.__cause__)
+    ]
     assert value(metrics, "recallmesh_port_failures_total", part="keyword", method="search", reason="INTERNAL") == 1
 
 
@@ -114,3 +121,65 @@ async def test_an_observed_arm_counts_its_hits_and_bounds_its_searches_alone():
     assert value(metrics, "recallmesh_arm_hits_sum", arm="keyword") == 1
     assert value(metrics, "recallmesh_arm_search_seconds_count", arm="keyword") == 1
     await arm.index("u1", ())
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+async def test_the_log_of_a_bug_holds_no_value_of_a_variable(as_json):
+    async def told(memory):
+        return memory.no_such_thing
+
+    out = io.StringIO()
+    before = structlog.get_config()
+    set_up_logging(as_json=as_json, stream=out)
+    try:
+        with pytest.raises(InternalFault):
+            await Guard("retain", timeout_s=5, metrics=Metrics()).run("retain", told("the code of the safe is 4711"))
+    finally:
+        structlog.configure(**before)
+    assert "no_such_thing" in out.getvalue()
+    assert "4711" not in out.getvalue()
+
+
+class OddAdmin:
+    """Administration with one bug, one hang and one watch."""
+
+    async def get_bank(self, _ref):
+        await broken()
+
+    async def bank_stats(self, _ref):
+        await never()
+
+    async def watch_operation(self, _ref, operation_id):
+        yield 1
+        yield 2
+        if operation_id == "bug":
+            await broken()
+        raise OperationNotFound(operation_id)
+
+
+async def test_observed_administration_bounds_each_call_and_hides_its_bugs():
+    metrics = Metrics()
+    admin = ObservedAdmin(OddAdmin(), timeout_s=0.01, metrics=metrics)
+    with pytest.raises(InternalFault):
+        await admin.get_bank(BankRef("b1"))
+    with pytest.raises(ArmTimeout, match="bank did not answer"):
+        await admin.bank_stats(BankRef("b1"))
+    assert value(metrics, "recallmesh_port_call_seconds_count", part="bank", method="get_bank") == 1
+
+
+@pytest.mark.parametrize(("operation_id", "error"), [("bug", InternalFault), ("o1", OperationNotFound)])
+async def test_an_observed_watch_passes_on_what_comes_and_hides_its_bugs(operation_id, error):
+    admin = ObservedAdmin(OddAdmin(), timeout_s=0.01, metrics=Metrics())
+    seen = []
+    with pytest.raises(error) as caught:
+        async for row in admin.watch_operation(BankRef("b1"), operation_id):
+            await asyncio.sleep(0.02)
+            seen.append(row)
+    assert seen == [1, 2]
+    assert "hunter2" not in caught.value.message
+
+
+def test_observed_administration_has_all_of_the_port():
+    wanted = {name for name in dir(Admin) if not name.startswith("_")}
+    assert len(wanted) > 20
+    assert {name for name in dir(ObservedAdmin) if not name.startswith("_")} == wanted

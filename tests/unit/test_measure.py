@@ -4,7 +4,7 @@ import pytest
 
 from bench.measure import Quality, average, judge, packed
 
-TOKENS = {name: 10 for name in "abcdefghijklmnop"}
+TOKENS = dict.fromkeys("abcdefghijklmnop", 10)
 
 
 def test_recall_is_the_share_of_the_evidence_among_the_first() -> None:

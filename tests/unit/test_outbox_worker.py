@@ -123,3 +123,22 @@ async def test_a_woken_worker_delivers_and_lives_through_failures(tmp_path):
             await running
 
         assert graph.texts == ["Ida keeps bees."]
+
+
+async def test_the_outbox_leaves_a_write_to_its_own_call_however_long_the_embedding_took(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        embed, index = bench.embedder.embed, bench.arms[ArmName.GRAPH].index
+        drained = []
+
+        async def embed_slowly(texts, kind):
+            bench.clock.forward(300)
+            return await embed(texts, kind)
+
+        async def index_while_the_outbox_looks(bank_uid, entries):
+            drained.append(await bench.outbox.drain(ArmName.KEYWORD))
+            await index(bank_uid, entries)
+
+        bench.embedder.embed = embed_slowly
+        bench.arms[ArmName.GRAPH].index = index_while_the_outbox_looks
+        await bench.keep("Ida keeps bees.")
+        assert drained == [False]

@@ -17,7 +17,6 @@ from recallmesh.rpc.channel import open_channel
 from recallmesh.serve import check_listen, host, host_of, open_serving
 from recallmesh.settings import Settings
 
-
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 SERVER = {"listen": "127.0.0.1:0", "drain_s": 0}
 

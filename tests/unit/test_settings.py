@@ -75,7 +75,7 @@ def test_an_unknown_name_is_refused_with_a_suggestion(monkeypatch, name, suggest
 
 def test_a_name_like_no_setting_is_refused_without_a_suggestion(monkeypatch):
     monkeypatch.setenv("RECALLMESH_ZZZZZZZZZZZZZZZZZZZZZZZZ", "x")
-    with pytest.raises(InvalidArgument, match="is no setting$"):
+    with pytest.raises(InvalidArgument, match=r"is no setting$"):
         load_settings()
 
 

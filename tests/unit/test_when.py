@@ -116,5 +116,13 @@ def test_a_statement_means_the_nearest_date_and_a_question_the_last_one() -> Non
     assert asked.occurrence.window.start.year == 2025
 
 
+def test_a_statement_without_a_direction_names_no_season() -> None:
+    said = datetime(2026, 8, 16, tzinfo=UTC)
+    assert READER.read_all("they are getting married in the spring", said) == ()
+    asked = READER.read("who got married in the spring", said)
+    assert asked is not None
+    assert f"{asked.occurrence.window.start:%Y-%m}" == "2026-03"
+
+
 def test_a_long_text_without_times_has_none() -> None:
     assert READER.read_all("the quick brown fox jumps over port 9077 " * 400, NOW) == ()

@@ -1,7 +1,6 @@
 """A recall's trace as a person reads it: why this memory, why not that one."""
 
 from collections.abc import Iterator
-from datetime import tzinfo
 
 from rich.bar import Bar
 from rich.console import Console
@@ -18,25 +17,25 @@ BAR = 40
 """The widest bar of a phase, in characters."""
 
 
-def print_account(screen: Console, answer: RecallAnswer, zone: tzinfo, *, most: int = ROWS) -> None:
+def print_account(screen: Console, answer: RecallAnswer, *, most: int = ROWS) -> None:
     """Print the window and its rule, the arms, the timeline, and a row for each of the best candidates."""
     trace = answer.trace
     if trace is None:
         return
     screen.print()
-    _print_window(screen, trace, zone)
+    _print_window(screen, trace)
     _print_arms(screen, answer)
     _print_phases(screen, trace)
     print_candidates(screen, trace, most)
 
 
-def _print_window(screen: Console, trace: Trace, zone: tzinfo) -> None:
+def _print_window(screen: Console, trace: Trace) -> None:
     if trace.window is None:
         screen.print("time     none named in the query: the temporal arm was not asked")
         return
     window = trace.window
     named = f" from {window.phrase!r}" if window.phrase else ""
-    start, end = window.window.start.astimezone(zone), window.window.end.astimezone(zone)
+    start, end = window.window.start, window.window.end
     screen.print(Text(f"time     {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}{named} (rule: {window.rule})"))
 
 

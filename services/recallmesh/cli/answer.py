@@ -1,6 +1,6 @@
 """A recall's answer as a person reads it."""
 
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -14,23 +14,20 @@ from recallmesh.core.time import Precision, Window
 
 SIGNS = {ArmName.SEMANTIC: "sem", ArmName.KEYWORD: "key", ArmName.GRAPH: "gra", ArmName.TEMPORAL: "tem"}
 SILENT = (PartState.FAILED, PartState.TIMED_OUT, PartState.UNAVAILABLE)
-NOON = timedelta(hours=12)
 
 
-def when(memory: Memory, zone: tzinfo) -> str:
-    """Say when a memory was, as exactly as it is known."""
+def when(memory: Memory) -> str:
+    """Say when a memory was, as exactly as it is known, in the UTC offset in which it was told."""
     if memory.occurred is None:
-        return "" if memory.mentioned is None else f"said {_day(memory.mentioned.astimezone(zone))}"
+        return "" if memory.mentioned is None else f"said {_day(memory.mentioned)}"
     window = memory.occurred.window
     match memory.occurred.precision:
-        case Precision.INSTANT:
-            return _day(window.start.astimezone(zone))
         case Precision.YEAR:
-            return f"{window.centre:%Y}"
+            return f"{window.start:%Y}"
         case Precision.MONTH:
-            return f"{window.centre:%b %Y}"
+            return f"{window.start:%b %Y}"
         case _:
-            return _days(window, zone)
+            return _days(window)
 
 
 def ranks_of(recalled: RecalledMemory) -> str:
@@ -38,7 +35,7 @@ def ranks_of(recalled: RecalledMemory) -> str:
     return " · ".join(f"{SIGNS[arm]} {recalled.ranks[arm]}" for arm in SIGNS if arm in recalled.ranks)
 
 
-def print_answer(screen: Console, answer: RecallAnswer, zone: tzinfo, *, most: int | None = None) -> None:
+def print_answer(screen: Console, answer: RecallAnswer, *, most: int | None = None) -> None:
     """Print the memories, best first, each with its score, its ranks and its time."""
     _print_troubles(screen, answer)
     if not answer.memories:
@@ -52,13 +49,13 @@ def print_answer(screen: Console, answer: RecallAnswer, zone: tzinfo, *, most: i
         for place, recalled in enumerate(answer.memories[:most], start=1):
             text = Text(printable(recalled.memory.text))
             score = f"{recalled.scores.final:.3f}"
-            table.add_row(str(place), score, Group(text, Text(_notes(recalled, zone), style="dim")))
+            table.add_row(str(place), score, Group(text, Text(_notes(recalled), style="dim")))
         screen.print(table)
     else:
         for place, recalled in enumerate(answer.memories[:most], start=1):
             screen.print(Text(f"{place:>3}  {recalled.scores.final:.3f}  {printable(recalled.memory.text)}"))
-            screen.print(Text(f"            {_notes(recalled, zone)}"))
-    screen.print(Text(_sum(answer, zone, most), style="dim"))
+            screen.print(Text(f"            {_notes(recalled)}"))
+    screen.print(Text(_sum(answer, most), style="dim"))
 
 
 def _nothing(answer: RecallAnswer) -> str:
@@ -67,15 +64,15 @@ def _nothing(answer: RecallAnswer) -> str:
     return "nothing found: the bank is empty, or no memory passes the filters (recallmesh bank show BANK)"
 
 
-def _notes(recalled: RecalledMemory, zone: tzinfo) -> str:
+def _notes(recalled: RecalledMemory) -> str:
     memory = recalled.memory
-    notes = [ranks_of(recalled), when(memory, zone), " ".join(f"#{tag}" for tag in memory.tags)]
+    notes = [ranks_of(recalled), when(memory), " ".join(f"#{tag}" for tag in memory.tags)]
     if recalled.oversized:
         notes.append("longer than asked for: nothing else fitted")
     return "   ".join(printable(note) for note in notes if note)
 
 
-def _sum(answer: RecallAnswer, zone: tzinfo, most: int | None) -> str:
+def _sum(answer: RecallAnswer, most: int | None) -> str:
     count = len(answer.memories)
     hidden = count - len(answer.memories[:most])
     parts = [f"{count} {'memory' if count == 1 else 'memories'}, {answer.tokens} tokens"]
@@ -85,7 +82,7 @@ def _sum(answer: RecallAnswer, zone: tzinfo, most: int | None) -> str:
         parts.append(f"{answer.omitted} more were considered")
     if answer.window is not None:
         named = f"{answer.window.phrase!r}, " if answer.window.phrase else ""
-        parts.append(f"time: {named}{_days(answer.window.window, zone)}")
+        parts.append(f"time: {named}{_days(answer.window.window)}")
     return " · ".join(parts)
 
 
@@ -98,13 +95,9 @@ def _print_troubles(screen: Console, answer: RecallAnswer) -> None:
             screen.print(Text(f"the {part.part} did not answer ({part.state}): {part.detail}", style="yellow"))
 
 
-def _days(window: Window, zone: tzinfo) -> str:
-    """Name the first and the last day; whole days come in UTC, whose midnights are not the speaker's: noon is safe."""
-    if window.end - window.start < 2 * NOON - timedelta(seconds=1):
-        first, last = window.start.astimezone(zone), window.end.astimezone(zone)
-    else:
-        first, last = window.start + NOON, window.end - NOON
-    return _day(first) if first.date() == last.date() else f"{_day(first)} to {_day(last)}"
+def _days(window: Window) -> str:
+    first, last = _day(window.start), _day(window.end)
+    return first if first == last else f"{first} to {last}"
 
 
 def _day(moment: datetime) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 
@@ -32,7 +32,6 @@ from recallmesh.telemetry.log import set_up_logging
 
 BANK = "demo"
 ASKED = datetime.fromisoformat("2026-10-06T09:00:00+02:00")
-ZONE = ASKED.tzinfo or UTC
 QUESTIONS = (
     (
         "Which nuts does Leo avoid?",
@@ -101,7 +100,7 @@ async def _ask(screen: Console, faces: Faces, question: str, why: str) -> None:
     screen.print()
     screen.print(Text(question, style="bold"))
     screen.print(Text(why, style="italic dim"))
-    print_answer(screen, await faces.recaller.recall(_request(question)), ZONE, most=SHOWN)
+    print_answer(screen, await faces.recaller.recall(_request(question)), most=SHOWN)
 
 
 async def _explain(screen: Console, faces: Faces) -> None:
@@ -109,7 +108,7 @@ async def _explain(screen: Console, faces: Faces) -> None:
     screen.print()
     screen.print(Text(f"And why these? The trace of {question!r}:", style="bold"))
     answer = await faces.recaller.recall(replace(_request(question), trace=True))
-    print_account(screen, answer, ZONE, most=EXPLAINED)
+    print_account(screen, answer, most=EXPLAINED)
     screen.print()
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")

@@ -1,7 +1,7 @@
 """``recallmesh recall``: ask a bank."""
 
 import argparse
-from datetime import UTC, datetime
+from datetime import datetime
 
 from recallmesh.cli.account import print_account
 from recallmesh.cli.answer import print_answer
@@ -44,7 +44,6 @@ async def run(words: argparse.Namespace) -> int:
         print(recall_answer_json(answer))
         return 0
     screen = console()
-    zone = (request.query_time.tzinfo if request.query_time else None) or UTC
-    print_answer(screen, answer, zone)
-    print_account(screen, answer, zone)
+    print_answer(screen, answer)
+    print_account(screen, answer)
     return 0

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any, TypeVar
 
 import structlog
@@ -49,6 +49,22 @@ class Guard:
         finally:
             self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
 
+    async def each(self, method: str, rows: AsyncIterator[T]) -> AsyncIterator[T]:
+        """Pass on what comes, for as long as the caller listens; what goes wrong leaves as from ``run``.
+
+        Raises:
+            InternalFault: a bug; the log has the rest.
+
+        """
+        try:
+            async for row in rows:
+                yield row
+        except MeshError as error:
+            self._metrics.port_failures.labels(self._part, method, error.reason).inc()
+            raise
+        except Exception as error:
+            raise self._fault(error) from error
+
     async def _bounded(self, work: Coroutine[Any, Any, T]) -> T:
         with within(self._timeout_s) as limit:
             try:
@@ -59,5 +75,8 @@ class Guard:
             except MeshError:
                 raise
             except Exception as error:
-                _log.exception("port call failed", part=self._part)
-                raise InternalFault("internal error") from error
+                raise self._fault(error) from error
+
+    def _fault(self, error: Exception) -> InternalFault:
+        _log.error("port call failed", part=self._part, exc_info=error)
+        return InternalFault("internal error")

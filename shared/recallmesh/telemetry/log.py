@@ -7,6 +7,10 @@ from typing import TextIO
 import structlog
 
 
+TRACEBACKS = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
+"""Tracebacks without the values of variables: those are what callers retained, asked and authenticated with."""
+
+
 def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None) -> None:
     """Send every log line to the stream (default: standard error), as JSON unless it is a terminal.
 
@@ -20,7 +24,7 @@ def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: 
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.StackInfoRenderer(),
-            structlog.processors.dict_tracebacks if plain else structlog.processors.ExceptionPrettyPrinter(),
+            TRACEBACKS if plain else structlog.processors.ExceptionPrettyPrinter(),
             structlog.processors.JSONRenderer() if plain else structlog.dev.ConsoleRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),

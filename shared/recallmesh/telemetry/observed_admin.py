@@ -1,0 +1,162 @@
+"""Administration again, with the guard around every call; the composition root puts it on."""
+
+from collections.abc import AsyncIterator
+
+from recallmesh.core.admin import Admin
+from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.ledger import MemoryEdit, MemoryFilter
+from recallmesh.core.memory import Memory
+from recallmesh.core.operation import Operation
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.metrics import Metrics
+
+
+class ObservedBanks:
+    """Banks whose every call is bounded, counted and traced."""
+
+    _admin: Admin
+    _guard: Guard
+
+    async def create_bank(self, ref: BankRef, *, name: str = "", config: BankConfig | None = None) -> Bank:
+        """As administration does."""
+        return await self._guard.run("create_bank", self._admin.create_bank(ref, name=name, config=config))
+
+    async def get_bank(self, ref: BankRef) -> Bank:
+        """As administration does."""
+        return await self._guard.run("get_bank", self._admin.get_bank(ref))
+
+    async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
+        """As administration does."""
+        return await self._guard.run("list_banks", self._admin.list_banks(tenant, page))
+
+    async def update_bank(
+        self, ref: BankRef, *, name: str | None = None, config: BankConfig | None = None, version: int = 0
+    ) -> Bank:
+        """As administration does."""
+        return await self._guard.run(
+            "update_bank", self._admin.update_bank(ref, name=name, config=config, version=version)
+        )
+
+    async def delete_bank(self, ref: BankRef) -> None:
+        """As administration does."""
+        await self._guard.run("delete_bank", self._admin.delete_bank(ref))
+
+    async def bank_stats(self, ref: BankRef) -> BankStats:
+        """As administration does."""
+        return await self._guard.run("bank_stats", self._admin.bank_stats(ref))
+
+
+class ObservedDocuments:
+    """Documents whose every call is bounded, counted and traced."""
+
+    _admin: Admin
+    _guard: Guard
+
+    async def get_document(self, ref: BankRef, document_id: str) -> Document:
+        """As administration does."""
+        return await self._guard.run("get_document", self._admin.get_document(ref, document_id))
+
+    async def list_documents(self, ref: BankRef, page: PageRequest) -> Page[Document]:
+        """As administration does."""
+        return await self._guard.run("list_documents", self._admin.list_documents(ref, page))
+
+    async def delete_document(self, ref: BankRef, document_id: str) -> int:
+        """As administration does."""
+        return await self._guard.run("delete_document", self._admin.delete_document(ref, document_id))
+
+    async def get_chunk(self, ref: BankRef, chunk_id: str) -> Chunk:
+        """As administration does."""
+        return await self._guard.run("get_chunk", self._admin.get_chunk(ref, chunk_id))
+
+    async def list_chunks(self, ref: BankRef, document_id: str, page: PageRequest) -> Page[Chunk]:
+        """As administration does."""
+        return await self._guard.run("list_chunks", self._admin.list_chunks(ref, document_id, page))
+
+
+class ObservedMemories:
+    """Memories whose every call is bounded, counted and traced."""
+
+    _admin: Admin
+    _guard: Guard
+
+    async def get_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """As administration does."""
+        return await self._guard.run("get_memory", self._admin.get_memory(ref, memory_id))
+
+    async def list_memories(self, ref: BankRef, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
+        """As administration does."""
+        return await self._guard.run("list_memories", self._admin.list_memories(ref, wanted, page))
+
+    async def edit_memory(self, ref: BankRef, memory_id: str, edit: MemoryEdit) -> Memory:
+        """As administration does."""
+        return await self._guard.run("edit_memory", self._admin.edit_memory(ref, memory_id, edit))
+
+    async def invalidate_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """As administration does."""
+        return await self._guard.run("invalidate_memory", self._admin.invalidate_memory(ref, memory_id))
+
+    async def restore_memory(self, ref: BankRef, memory_id: str) -> Memory:
+        """As administration does."""
+        return await self._guard.run("restore_memory", self._admin.restore_memory(ref, memory_id))
+
+    async def delete_memory(self, ref: BankRef, memory_id: str) -> None:
+        """As administration does."""
+        await self._guard.run("delete_memory", self._admin.delete_memory(ref, memory_id))
+
+    async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:
+        """As administration does."""
+        return await self._guard.run("list_tags", self._admin.list_tags(ref, page))
+
+
+class ObservedEntities:
+    """Entities whose every call is bounded, counted and traced."""
+
+    _admin: Admin
+    _guard: Guard
+
+    async def get_entity(self, ref: BankRef, entity_id: str) -> Entity:
+        """As administration does."""
+        return await self._guard.run("get_entity", self._admin.get_entity(ref, entity_id))
+
+    async def list_entities(self, ref: BankRef, page: PageRequest) -> Page[Entity]:
+        """As administration does."""
+        return await self._guard.run("list_entities", self._admin.list_entities(ref, page))
+
+
+class ObservedOperations:
+    """Operations whose every call is bounded, counted and traced."""
+
+    _admin: Admin
+    _guard: Guard
+
+    async def get_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """As administration does."""
+        return await self._guard.run("get_operation", self._admin.get_operation(ref, operation_id))
+
+    async def list_operations(self, ref: BankRef, page: PageRequest) -> Page[Operation]:
+        """As administration does."""
+        return await self._guard.run("list_operations", self._admin.list_operations(ref, page))
+
+    def watch_operation(self, ref: BankRef, operation_id: str) -> AsyncIterator[Operation]:
+        """As administration does; a watch has no deadline of its own."""
+        return self._guard.each("watch_operation", self._admin.watch_operation(ref, operation_id))
+
+    async def cancel_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """As administration does."""
+        return await self._guard.run("cancel_operation", self._admin.cancel_operation(ref, operation_id))
+
+    async def retry_operation(self, ref: BankRef, operation_id: str) -> Operation:
+        """As administration does."""
+        return await self._guard.run("retry_operation", self._admin.retry_operation(ref, operation_id))
+
+
+class ObservedAdmin(ObservedBanks, ObservedDocuments, ObservedMemories, ObservedEntities, ObservedOperations):
+    """Administration whose every call is bounded, counted and traced."""
+
+    def __init__(self, admin: Admin, *, timeout_s: float | None, metrics: Metrics) -> None:
+        """Wrap administration, here or there."""
+        self._admin = admin
+        self._guard = Guard("bank", timeout_s=timeout_s, metrics=metrics)
