@@ -26,7 +26,7 @@ from recallmesh.settings import Settings, load_settings
 from recallmesh.telemetry.log import set_up_logging
 
 SIZES = (1_000, 10_000)
-"""Together about five minutes on two idle cores, most of it the model's; 100,000 take fifteen more."""
+"""Together under two minutes on two cores; a hundred thousand are left to who asks for them."""
 REAL_UP_TO = 1_000
 """Memories up to which the packaged model embeds: two vectors each, at about 200 texts a second."""
 BANK = BankRef("bench")

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from statistics import median
 from time import process_time
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -37,11 +38,11 @@ def pace_ms() -> float:
 
     A neighbour on the same core makes CPU time longer too, not only waiting.
     """
-    shortest = float("inf")
-    for _ in range(5):
+    runs = []
+    for _ in range(21):
         begun = process_time()
         total = 0
         for number in range(200_000):
             total += number % 7
-        shortest = min(shortest, process_time() - begun)
-    return round(shortest * 1000, 1)
+        runs.append(process_time() - begun)
+    return round(median(runs) * 1000, 1)

@@ -115,8 +115,8 @@ async def test_deleting_a_memory_leaves_nothing_of_it(mesh, diary):
 
 
 async def test_a_long_document_is_found_in_all_its_parts(mesh):
-    # Longer than a model's window: half the embedding, and the words are found all the same.
-    diary = await mesh.diary(BankConfig(retain=RetainTuning(chunk_tokens=1024)))
+    # Longer than a model's window: a quarter of the embedding, and the words are found all the same.
+    diary = await mesh.diary(BankConfig(retain=RetainTuning(chunk_tokens=2048)))
     filler = "The ferry was late again and nobody on the quay was surprised about it at all. " * 36
     marks = [f"Marker sentence {number} speaks of the {word}." for number, word in enumerate(WORDS)]
     text = "\n\n".join(f"{filler}\n{mark}" for mark in marks)

@@ -23,7 +23,7 @@ KUBERNETES = {
     "RECALLMESH_KEYWORD_SERVICE_HOST": "10.0.0.1",
     "RECALLMESH_BANK_SERVICE_PORT_GRPC": "50051",
 }
-SECRET = "password=hunter2 at /srv/secret.py"
+INSIDE = "password=hunter2 at /srv/secret.py"
 
 
 class Broken:
@@ -31,7 +31,7 @@ class Broken:
 
     def __getattr__(self, name):
         async def call(*_args, **_given):
-            raise RuntimeError(SECRET)
+            raise RuntimeError(INSIDE)
 
         return call
 

@@ -1,3 +1,4 @@
+# ruff: noqa: ASYNC110 - what is waited for is in another process
 """Processes of a mesh of nine die, hang and leave, and what was said to them is neither lost nor doubled."""
 
 import asyncio

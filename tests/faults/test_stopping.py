@@ -1,3 +1,4 @@
+# ruff: noqa: ASYNC110 - what is waited for is in another process
 """A process that leaves loses no call, and one that is killed loses nothing that was answered."""
 
 import asyncio

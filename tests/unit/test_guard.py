@@ -171,10 +171,14 @@ async def test_observed_administration_bounds_each_call_and_hides_its_bugs():
 async def test_an_observed_watch_passes_on_what_comes_and_hides_its_bugs(operation_id, error):
     admin = ObservedAdmin(OddAdmin(), timeout_s=0.01, metrics=Metrics())
     seen = []
-    with pytest.raises(error) as caught:
+
+    async def listen():
         async for row in admin.watch_operation(BankRef("b1"), operation_id):
             await asyncio.sleep(0.02)
             seen.append(row)
+
+    with pytest.raises(error) as caught:
+        await listen()
     assert seen == [1, 2]
     assert "hunter2" not in caught.value.message
 

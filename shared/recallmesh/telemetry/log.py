@@ -6,9 +6,11 @@ from typing import TextIO
 
 import structlog
 
-
 TRACEBACKS = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
 """Tracebacks without the values of variables: those are what callers retained, asked and authenticated with."""
+
+LINES = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+"""Lines for a person, with the same tracebacks (the default ones show values too)."""
 
 
 def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None) -> None:
@@ -24,8 +26,7 @@ def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: 
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.StackInfoRenderer(),
-            TRACEBACKS if plain else structlog.processors.ExceptionPrettyPrinter(),
-            structlog.processors.JSONRenderer() if plain else structlog.dev.ConsoleRenderer(),
+            *((TRACEBACKS, structlog.processors.JSONRenderer()) if plain else (LINES,)),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(out),
