@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import sys
 
 import pytest
 import structlog
@@ -187,3 +188,16 @@ def test_observed_administration_has_all_of_the_port():
     wanted = {name for name in dir(Admin) if not name.startswith("_")}
     assert len(wanted) > 20
     assert {name for name in dir(ObservedAdmin) if not name.startswith("_")} == wanted
+
+
+def test_a_line_goes_to_the_standard_error_of_its_own_moment(monkeypatch):
+    before = structlog.get_config()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    set_up_logging(as_json=True)
+    later = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", later)
+    try:
+        structlog.get_logger().warning("here")
+    finally:
+        structlog.configure(**before)
+    assert '"event": "here"' in later.getvalue()

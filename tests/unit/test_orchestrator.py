@@ -340,6 +340,17 @@ async def test_recency_decides_between_equals_but_not_over_clearly_better_ones()
     assert {each.scores.recency_boost for each in answer.memories} == {1.0}
 
 
+@pytest.mark.parametrize(("best", "first"), [(-3.0, 3), (3.0, 1)])
+async def test_a_question_about_a_period_alone_has_what_lies_in_it_first(best, first):
+    ledger = FakeLedger(
+        memory(1, mentioned=days_ago(40)), memory(2, mentioned=days_ago(40)), memory(3, mentioned=days_ago(4))
+    )
+    here = mesh(ledger=ledger, reranker=FakeReranker({1: best, 2: -8.0, 3: -6.0}.__getitem__))
+    answer = await here.recall(window=LAST_WEEK)
+    assert numbers(answer)[0] == first
+    assert set(numbers(answer)) == {1, 2, 3}
+
+
 async def test_a_boost_that_is_asked_for_moves_memories_without_a_reranker():
     ledger = FakeLedger(*(memory(number, mentioned=days_ago(60 * (6 - number))) for number in range(1, 7)))
     here = mesh(ledger=ledger)

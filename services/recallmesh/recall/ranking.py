@@ -124,12 +124,13 @@ def _unreranked(memories: Sequence[Memory], context: Context) -> list[Row]:
 
 
 def _reranked(memories: Sequence[Memory], reranking: Reranking, context: Context) -> list[Row]:
+    relevances = [score.relevance(raw, logits=reranking.logits) for raw in reranking.raw]
+    window_leads = context.window is not None and max(relevances) < score.TELLING
     lifted = context.nearness.priors([memory.id for memory in memories], context.context_weight)
     missed = unnamed(context.query, memories) if context.unnamed_odds < 1.0 else frozenset()
     rows = []
-    for place, (memory, raw) in enumerate(zip(memories, reranking.raw, strict=True)):
-        relevance = score.relevance(raw, logits=reranking.logits)
-        factors = _factors(memory, context)
+    for place, (memory, raw, relevance) in enumerate(zip(memories, reranking.raw, relevances, strict=True)):
+        factors = _factors(memory, context, window_leads=window_leads)
         # A favoured arm's hits have their nudge: they keep the prior of the place that RRF alone gave them.
         fused = context.places[memory.id] if context.places else place
         priors = (
@@ -142,7 +143,7 @@ def _reranked(memories: Sequence[Memory], reranking: Reranking, context: Context
     return rows
 
 
-def _factors(memory: Memory, context: Context) -> Factors:
+def _factors(memory: Memory, context: Context, *, window_leads: bool = False) -> Factors:
     tuning, window = context.tuning, context.window
     recency = temporal = score.NEUTRAL
     if tuning.recency_curve is not RecencyCurve.NONE:
@@ -152,10 +153,14 @@ def _factors(memory: Memory, context: Context) -> Factors:
         temporal = score.temporal(score.days_between(memory, window.centre), window)
     return (
         score.boost(tuning.recency_alpha, recency),
-        score.boost(tuning.temporal_alpha, temporal),
+        score.OUTSIDE if window_leads and not _inside(memory, window) else score.boost(tuning.temporal_alpha, temporal),
         score.boost(tuning.proof_alpha, score.proof(memory)),
         context.nudge(memory.id) if context.nudge else 1.0,
     )
+
+
+def _inside(memory: Memory, window: Window | None) -> bool:
+    return window is not None and memory.time is not None and memory.time.overlaps(window)
 
 
 def _asked(factors: Factors, tuning: ResolvedTuning) -> Factors:

@@ -24,6 +24,13 @@ SHARPNESS = 2.0
 
 All boosts at their extremes are worth 2 · ln(1.27/0.77) = 1.0: memories whose raw scores differ by more stay in order.
 """
+TELLING = 0.1
+"""Where no memory is more relevant than this and a period was asked for, the query was about the period.
+
+"What happened yesterday?" has no words that a text could answer; the model's scores are then noise of 1e-4 or so.
+"""
+OUTSIDE = 0.1
+"""The temporal factor of what lies outside the period in that case: behind what lies inside, but not left out."""
 DECAY = 0.03
 """How much a rank is worth against a boost where nothing was reranked: +10 % (ln 1.1 = 0.095) is 3.2 ranks."""
 

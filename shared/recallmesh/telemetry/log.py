@@ -1,8 +1,9 @@
 """Logging: one JSON object a line for machines, coloured lines for a person at a terminal."""
 
+import io
 import logging
 import sys
-from typing import TextIO
+from typing import TextIO, cast
 
 import structlog
 
@@ -13,12 +14,25 @@ LINES = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_tr
 """Lines for a person, with the same tracebacks (the default ones show values too)."""
 
 
+class _StandardError(io.TextIOBase):
+    """Whatever standard error is at the moment of writing: it may be another than when logging was set up."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+    def isatty(self) -> bool:
+        return sys.stderr.isatty()
+
+
 def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None) -> None:
     """Send every log line to the stream (default: standard error), as JSON unless it is a terminal.
 
     Lines carry ``event``, ``level``, ``timestamp`` (ISO, UTC) and the fields bound to the call in hand.
     """
-    out = stream or sys.stderr
+    out = stream or _StandardError()
     plain = not out.isatty() if as_json is None else as_json
     structlog.configure(
         processors=[
@@ -29,6 +43,6 @@ def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: 
             *((TRACEBACKS, structlog.processors.JSONRenderer()) if plain else (LINES,)),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(out),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", out)),
         cache_logger_on_first_use=False,
     )

@@ -449,7 +449,9 @@ class Scores(_message.Message):
     recency_boost: _builtins.float
     """The factor for recency; 1 is neutral."""
     temporal_boost: _builtins.float
-    """The factor for closeness to the window; 1 is neutral."""
+    """The factor for closeness to the window; 1 is neutral. 0.1 for what lies outside the window of a query that is about
+    a period alone.
+    """
     proof_boost: _builtins.float
     """The factor for evidence; 1 is neutral."""
     strategy_boost: _builtins.float
