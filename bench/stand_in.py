@@ -1,13 +1,14 @@
 """An orchestrator over parts that answer at once: what is left is the orchestrator's own time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from recallmesh.core.arm import ArmName, ArmQuery, Hit, Vector
 from recallmesh.core.bank import Bank, BankRef
 from recallmesh.core.encoder import EmbedderInfo, EmbedKind
-from recallmesh.core.memory import Memory
+from recallmesh.core.memory import Memory, Outline
 from recallmesh.core.recall import Recaller
 from recallmesh.core.time import system_clock
 from recallmesh.core.when import TimeReading
@@ -44,13 +45,26 @@ class ReadyLedger:
 
     def __init__(self, bank: Bank, memories: Sequence[Memory]) -> None:
         self._bank = bank
-        self._memories = {memory.id: memory for memory in memories}
+        self._memories = {memory.id: replace(memory, mentions=()) for memory in memories}
+        self._outlines = {
+            each.id: Outline(each.id, each.fact_type, each.tags, each.sources, each.tokens, each.state)
+            for each in memories
+        }
 
     async def get_bank(self, ref: BankRef) -> Bank:  # noqa: ARG002 -- as the port
         return self._bank
 
-    async def read(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:  # noqa: ARG002 -- as the port
+    async def read(
+        self,
+        bank_uid: str,  # noqa: ARG002 -- as the port
+        memory_ids: tuple[str, ...],
+        *,
+        mentions: bool = True,  # noqa: ARG002 -- what it gives has none
+    ) -> tuple[Memory, ...]:
         return tuple(self._memories[name] for name in memory_ids if name in self._memories)
+
+    async def outline(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Outline, ...]:  # noqa: ARG002 -- as the port
+        return tuple(self._outlines[name] for name in memory_ids if name in self._outlines)
 
 
 class Timeless:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import structlog
+
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
@@ -24,6 +26,10 @@ from recallmesh.settings import Settings
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
+RESTART_S = 1.0
+"""Seconds before a loop that a bug ended is started again: long enough to fill no log."""
+
+_log = structlog.get_logger("recallmesh.parts")
 
 
 def make_private(folder: Path) -> None:
@@ -43,14 +49,23 @@ async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
 
 @asynccontextmanager
 async def running(*loops: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Run endless loops for as long as the context is open."""
-    tasks = [asyncio.create_task(loop()) for loop in loops]
+    """Run endless loops for as long as the context is open; one that a bug ends is started again."""
+    tasks = [asyncio.create_task(_kept_running(loop)) for loop in loops]
     try:
         yield
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _kept_running(loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    while True:
+        try:
+            await loop()
+        except Exception as error:  # noqa: BLE001 - a bug must not stop for good what acknowledged writes wait for
+            _log.error("loop ended by a bug; it is started again", exc_info=error)
+        await asyncio.sleep(RESTART_S)
 
 
 def token_counter() -> TokenCounter:

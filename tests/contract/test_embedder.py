@@ -3,16 +3,18 @@
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 import pytest_asyncio
+from loopback import open_loopback, until_ready
 
 from recallmesh.core.arm import Vector
 from recallmesh.core.deadline import within
 from recallmesh.core.encoder import Embedder, EmbedKind
-from recallmesh.core.errors import ArmTimeout, Overloaded, StoreUnavailable
+from recallmesh.core.errors import ArmTimeout, InvalidArgument, Overloaded, StoreUnavailable
 from recallmesh.embedder.onnx import open_onnx_embedder
+from recallmesh.rpc.embedder import RemoteEmbedder, host_embedder
 
 Opener = Callable[[], AbstractAsyncContextManager[Embedder]]
 
@@ -23,7 +25,15 @@ def open_local() -> AbstractAsyncContextManager[Embedder]:
     return open_onnx_embedder(threads=2, queue=QUEUE)
 
 
-OPENERS: dict[str, Opener] = {"onnx": open_local}
+@asynccontextmanager
+async def open_remote() -> AsyncIterator[Embedder]:
+    async with open_local() as behind, open_loopback(host_embedder(behind)) as channel:
+        embedder = RemoteEmbedder(channel)
+        await until_ready(embedder)
+        yield embedder
+
+
+OPENERS: dict[str, Opener] = {"onnx": open_local, "remote": open_remote}
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -110,10 +120,19 @@ async def test_what_answers_is_closer_than_what_does_not(embedder):
     assert cosine(query, answer) > cosine(query, other) + 0.05
 
 
-async def test_marks_and_broken_characters_are_ordinary_text(embedder):
-    plain, marked, broken = await embedder.embed(("a b", "a [SEP] [PAD] b", "a \ud800 b"), EmbedKind.PASSAGE)
+async def test_marks_are_ordinary_text(embedder):
+    plain, marked = await embedder.embed(("a b", "a [SEP] [PAD] b"), EmbedKind.PASSAGE)
     assert plain != marked
-    assert len(broken) == len(plain)
+
+
+async def test_broken_characters_are_ordinary_text_or_refused_on_the_wire(embedder):
+    texts = ("a b", "a \ud800 b")
+    if isinstance(embedder, RemoteEmbedder):  # a message holds valid Unicode alone
+        with pytest.raises(InvalidArgument, match="texts"):
+            await embedder.embed(texts, EmbedKind.PASSAGE)
+    else:
+        plain, broken = await embedder.embed(texts, EmbedKind.PASSAGE)
+        assert len(broken) == len(plain)
 
 
 async def test_the_background_lies_between_none_and_all(embedder):

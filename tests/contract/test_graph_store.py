@@ -22,10 +22,32 @@ STORES = {"embedded": lambda tmp_path: open_embedded_graph_store(tmp_path / "gra
 """How each store is opened on nothing."""
 
 
+class Asked:
+    """The store, with each way to read it as a call of its own."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        if name not in {"names", "mentioning", "subjects", "edges"}:
+            return getattr(self._store, name)
+        return lambda *given: self._store.read(lambda reads: getattr(reads, name)(*given))
+
+
 @pytest.fixture(params=STORES)
 async def store(request, tmp_path):
     async with STORES[request.param](tmp_path) as opened:
-        yield opened
+        yield Asked(opened)
+
+
+async def test_a_read_gives_back_what_its_work_makes_of_several_readings(store):
+    await store.put("b1", (node("m1", "Alice"), node("m2", "Alice", "Bob")))
+
+    def both(reads):
+        found = [s.memory_id for s in reads.mentioning(BANK, ("e-bob",), 5)]
+        return found, len(reads.subjects("b1", tuple(found)))
+
+    assert await store.read(both) == (["m2"], 2)
 
 
 def entity(name, kind="person", aliases=()):

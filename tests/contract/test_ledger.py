@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 
 import pytest
@@ -25,7 +25,7 @@ from contract.ledger_bed import (
 from recallmesh.core.document import Document
 from recallmesh.core.errors import BankNotFound, ConflictingWrite, RequestIdReused
 from recallmesh.core.ledger import DocumentWrite, RequestRecord, Write
-from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention
+from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention, Outline
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.time import Occurrence, Precision, Window
@@ -83,6 +83,41 @@ async def test_two_thousand_memories_are_read_at_once(bed: Bed):
     written = await bed.write("doc", chunk("a", *(f"fact {n}" for n in range(2000))))
     ids = tuple(memory.id for memory in written.added)
     assert {memory.id for memory in await bed.ledger.read(bed.uid, ids)} == set(ids)
+    assert {outline.id for outline in await bed.ledger.outline(bed.uid, ids)} == set(ids)
+
+
+async def test_an_outline_says_the_same_as_the_memory(bed: Bed):
+    plain = fact("one")
+    built = replace(fact("two words", tags=("a", "ü"), sources=(plain.id, uid())), fact_type=FactType.OBSERVATION)
+    hidden, gone = fact("hidden"), fact("retires")
+    await bed.write("doc", chunk("a", plain, built, hidden), chunk("b", gone))
+    await bed.ledger.set_state(bed.uid, hidden.id, MemoryState.INVALIDATED, ARMS, NOW)
+    await bed.write("doc", chunk("a", known=True), at=LATER)
+    ids = tuple(memory.id for memory in (plain, built, hidden, gone))
+    names = [part.name for part in fields(Outline)]
+    outlines = {one.id: one for one in await bed.ledger.outline(bed.uid, ids)}
+    assert outlines.keys() == set(ids)
+    for memory in await bed.ledger.read(bed.uid, ids):
+        assert outlines[memory.id] == Outline(**{name: getattr(memory, name) for name in names})
+    assert outlines[built.id].sources == built.sources
+    assert {one.state for one in outlines.values()} == set(MemoryState)
+
+
+async def test_outlining_skips_unknown_and_foreign_memories(bed: Bed):
+    other = Bed(bed.ledger, await new_bank(bed.ledger, "other"))
+    mine = (await bed.write("doc", chunk("a", "mine"))).added[0]
+    foreign = (await other.write("doc", chunk("a", "foreign"))).added[0]
+    found = await bed.ledger.outline(bed.uid, (mine.id, foreign.id, uid(), "no uuid"))
+    assert [outline.id for outline in found] == [mine.id]
+    assert await bed.ledger.outline(bed.uid, ()) == ()
+
+
+async def test_memories_may_be_read_without_their_mentions(bed: Bed):
+    mira = entity("Mira")
+    [written] = (await bed.write("doc", chunk("a", fact("one", mira)), entities=[mira])).added
+    [whole] = await bed.ledger.read(bed.uid, (written.id,))
+    assert whole.mentions
+    assert await bed.ledger.read(bed.uid, (written.id,), mentions=False) == (replace(whole, mentions=()),)
 
 
 async def test_replace_keeps_chunks_of_the_same_digest_and_retires_the_others(bed: Bed):

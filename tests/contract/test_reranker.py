@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 import pytest_asyncio
+from loopback import open_loopback, until_ready
 
 from recallmesh.core.deadline import within
 from recallmesh.core.encoder import Reranker
-from recallmesh.core.errors import ArmTimeout, Overloaded, StoreUnavailable
+from recallmesh.core.errors import ArmTimeout, InvalidArgument, Overloaded, StoreUnavailable
 from recallmesh.reranker.onnx import open_onnx_reranker
+from recallmesh.rpc.reranker import RemoteReranker, host_reranker
 
 Opener = Callable[[], AbstractAsyncContextManager[Reranker]]
 
@@ -21,7 +23,15 @@ def open_local() -> AbstractAsyncContextManager[Reranker]:
     return open_onnx_reranker(threads=2, queue=QUEUE)
 
 
-OPENERS: dict[str, Opener] = {"onnx": open_local}
+@asynccontextmanager
+async def open_remote() -> AsyncIterator[Reranker]:
+    async with open_local() as behind, open_loopback(host_reranker(behind)) as channel:
+        reranker = RemoteReranker(channel)
+        await until_ready(reranker)
+        yield reranker
+
+
+OPENERS: dict[str, Opener] = {"onnx": open_local, "remote": open_remote}
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -99,10 +109,18 @@ async def test_a_query_beyond_the_window_is_read_at_both_ends(reranker):
         assert answer > other
 
 
-async def test_marks_and_broken_characters_are_ordinary_text(reranker):
-    plain, marked, broken = await reranker.rerank(QUERY, ("a b", "a [SEP] [PAD] b", "a \ud800 b"))
+async def test_marks_are_ordinary_text(reranker):
+    plain, marked = await reranker.rerank(QUERY, ("a b", "a [SEP] [PAD] b"))
     assert plain != marked
-    assert isinstance(broken, float)
+
+
+async def test_broken_characters_are_ordinary_text_or_refused_on_the_wire(reranker):
+    if isinstance(reranker, RemoteReranker):  # a message holds valid Unicode alone
+        with pytest.raises(InvalidArgument, match="texts"):
+            await reranker.rerank(QUERY, ("a \ud800 b",))
+    else:
+        (broken,) = await reranker.rerank(QUERY, ("a \ud800 b",))
+        assert isinstance(broken, float)
 
 
 async def test_it_tells_what_its_scores_are(reranker):

@@ -6,8 +6,7 @@ import random
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import combinations
 from pathlib import Path
@@ -15,6 +14,7 @@ from uuid import UUID
 
 import pytest
 import pytest_asyncio
+from loopback import open_loopback, until_ready
 
 from recallmesh.core.arm import IndexEntry, Removal, Vector
 from recallmesh.core.errors import EmbeddingMismatch, StoreUnavailable
@@ -23,6 +23,7 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest, passes
 from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.vectors import VectorField, VectorIndex, VectorQuery
+from recallmesh.rpc.vectors import RemoteVectors, host_vectors
 from recallmesh.vectors.embedded import open_embedded_vectors
 from recallmesh.vectors.shelf import shelf_name
 
@@ -31,7 +32,27 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 SIZE = 8
 Opener = Callable[..., AbstractAsyncContextManager[VectorIndex]]
 
-INDEXES: dict[str, Opener] = {"embedded": open_embedded_vectors}
+
+class WrittenWhereItLies:
+    """An index that is read over the wire and written in the process that has it: only the semantic arm writes it.
+
+    That ``RemoteVectors`` itself refuses to write is tested with it (test_rpc_models.py).
+    """
+
+    def __init__(self, remote: RemoteVectors, index: VectorIndex) -> None:
+        self.search, self.scan, self.check = remote.search, remote.scan, remote.check
+        self.upsert, self.delete, self.drop = index.upsert, index.delete, index.drop
+
+
+@asynccontextmanager
+async def open_remote(path: Path, **parts) -> AsyncIterator[VectorIndex]:
+    async with open_embedded_vectors(path, **parts) as index, open_loopback(host_vectors(index)) as channel:
+        remote = RemoteVectors(channel)
+        await until_ready(remote)
+        yield WrittenWhereItLies(remote, index)
+
+
+INDEXES: dict[str, Opener] = {"embedded": open_embedded_vectors, "remote": open_remote}
 DURABLE: dict[str, Opener] = {"embedded": open_embedded_vectors}
 """Those that are opened on a directory, so that opening again must find what was stored."""
 
@@ -484,4 +505,4 @@ async def test_a_query_that_asks_for_no_times_gets_the_same_hits_without_them(in
     await index.upsert("b1", tuple(entry(number, mentioned=DAY) for number in range(3)))
     with_times, without = await index.search((ask(), ask(times=False)))
     assert [hit.time for hit in with_times] == [Window(DAY, DAY)] * 3
-    assert without == tuple(replace(hit, time=None) for hit in with_times)
+    assert without == tuple(hit._replace(time=None) for hit in with_times)

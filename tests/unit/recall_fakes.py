@@ -1,7 +1,7 @@
 """Fakes for the orchestrator: each says what it is told to, and counts."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from recallmesh.core.arm import ArmName, Hit
 from recallmesh.core.bank import Bank, BankConfig, BankRef
 from recallmesh.core.encoder import EmbedderInfo, RerankerInfo
 from recallmesh.core.errors import BankNotFound, StoreUnavailable
-from recallmesh.core.memory import FactType, Memory
+from recallmesh.core.memory import FactType, Memory, Outline
 from recallmesh.core.recall import RecallRequest
 from recallmesh.recall.orchestrator import Orchestrator
 from recallmesh.recall.plan import RecallDefaults
@@ -95,16 +95,24 @@ class FakeLedger:
         self.memories = {each.id: each for each in memories}
         self.chunks = {each.id: each for each in chunks}
         self.bank = Bank(REF, "uid", NOW, config=config or BankConfig())
-        self.reads = 0
+        self.outlined, self.read_whole = [], []
 
     async def get_bank(self, ref):
         if ref != REF:
             raise BankNotFound(ref.bank_id)
         return self.bank
 
-    async def read(self, bank_uid, memory_ids):  # noqa: ARG002 - the port's names
-        self.reads += 1
-        return tuple(self.memories[each] for each in reversed(memory_ids) if each in self.memories)
+    async def read(self, bank_uid, memory_ids, *, mentions=True):  # noqa: ARG002 - the port's names
+        self.read_whole.append(memory_ids)
+        found = [self.memories[each] for each in reversed(memory_ids) if each in self.memories]
+        return tuple(found if mentions else [replace(each, mentions=()) for each in found])
+
+    async def outline(self, bank_uid, memory_ids):  # noqa: ARG002 - the port's names
+        self.outlined.append(memory_ids)
+        found = (self.memories[each] for each in reversed(memory_ids) if each in self.memories)
+        return tuple(
+            Outline(each.id, each.fact_type, each.tags, each.sources, each.tokens, each.state) for each in found
+        )
 
     async def read_chunks(self, bank_uid, chunk_ids):  # noqa: ARG002 - the port's names
         return tuple(self.chunks[each] for each in reversed(chunk_ids) if each in self.chunks)

@@ -219,16 +219,16 @@ async def test_new_memories_are_linked_to_stored_ones_and_to_one_another(arm, ve
     )
     found = await arm.search(ask(**NEAR))
     assert found == ()
-    from_new1 = {e.target_id for e in await store.edges(BANK, ("new1",), 20)}
+    from_new1 = {e.target_id for e in await store.read(lambda reads: reads.edges(BANK, ("new1",), 20))}
     assert from_new1 == {"old", "new2"}
-    assert await store.edges(BANK, ("odd",), 20) == ()
+    assert await store.read(lambda reads: reads.edges(BANK, ("odd",), 20)) == ()
 
 
 async def test_a_memory_is_linked_to_its_nearest_only(store, vectors):
     arm = GraphArm(store, vectors, cosine_mean=0.5, cosine_high=0.7, neighbours=2)
     await fill(arm, vectors, *(entry(f"m{i}", vector=at(0.9 + i / 100)) for i in range(5)))
     await fill(arm, vectors, entry("top", vector=at(1.0)))
-    edges = await store.edges(BANK, ("top",), 20)
+    edges = await store.read(lambda reads: reads.edges(BANK, ("top",), 20))
     assert {e.target_id for e in edges} == {"m4", "m3"}
 
 
@@ -331,10 +331,10 @@ async def test_indexing_without_the_vector_index_fails_and_is_made_good_by_tryin
     with pytest.raises(StoreUnavailable):
         await arm.index("b1", (new,))
     assert await order(arm, ask("Alice")) == ["new"]
-    assert await store.edges(BANK, ("new",), 20) == ()
+    assert await store.read(lambda reads: reads.edges(BANK, ("new",), 20)) == ()
     vectors.down = False
     await arm.index("b1", (new,))
-    assert {e.target_id for e in await store.edges(BANK, ("new",), 20)} == {"old"}
+    assert {e.target_id for e in await store.read(lambda reads: reads.edges(BANK, ("new",), 20))} == {"old"}
 
 
 async def test_seeds_are_sought_by_the_vector_that_has_the_memory_before_in_it(arm, vectors):

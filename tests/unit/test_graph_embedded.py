@@ -31,8 +31,8 @@ async def test_what_was_written_and_what_was_removed_outlive_the_store(tmp_path)
         await store.put("b1", (node("m1", "Alice", alike=(Alike("m2", 0.8),), tags=("t",)), node("m2"), node("m3")))
         await store.delete("b1", (Removal("m3", 1),))
     async with open_embedded_graph_store(path) as store:
-        assert [s.memory_id for s in await store.mentioning(BANK, ("e-alice",), 5)] == ["m1"]
-        assert [e.target_id for e in await store.edges(BANK, ("m1",), 5)] == ["m2"]
+        assert [s.memory_id for s in await store.read(lambda reads: reads.mentioning(BANK, ("e-alice",), 5))] == ["m1"]
+        assert [e.target_id for e in await store.read(lambda reads: reads.edges(BANK, ("m1",), 5))] == ["m2"]
         await store.put("b1", (node("m3"),))
         assert [row.memory_id for row in (await store.scan("b1", PageRequest())).rows] == ["m1", "m2"]
 
@@ -49,7 +49,7 @@ async def test_two_stores_on_one_file_see_one_another(tmp_path):
         )
         for store in (one, two):
             assert len((await store.scan("b1", PageRequest())).rows) == 20
-            assert (await store.names("b1", ("alice",), ())).entities[0].memories == 20
+            assert (await store.read(lambda reads: reads.names("b1", ("alice",), ()))).entities[0].memories == 20
 
 
 async def test_a_file_that_is_no_graph_store_is_said_to_be_unavailable(tmp_path):
@@ -94,7 +94,7 @@ def test_nothing_is_left_of_what_was_deleted_but_the_memory_of_it(tmp_path):
     writes.delete(connection, "b1", (Removal("m1", 1), Removal("m2", 1)))
     left = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in _tables(connection)}  # noqa: S608
     assert left == {"bank": 1, "memory": 2, "tag": 0, "entity": 0, "name": 0, "mention": 0, "link": 0}
-    assert reads.names(connection, "b1", (), ()).memories == 0
+    assert reads.SqliteReads(connection).names("b1", (), ()).memories == 0
     writes.drop(connection, "b1")
     left = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in _tables(connection)}  # noqa: S608
     assert set(left.values()) == {0}

@@ -12,6 +12,10 @@ def worker(bench, name="j1", handler=None):
     return JobWorker(bench.ledger, handlers, worker=name, now=bench.clock, lease_s=30)
 
 
+class Killed(BaseException):
+    """The worker's process is gone: nothing of it runs any more."""
+
+
 async def state(bench, operation_id):
     return await bench.ledger.get_operation(bench.bank.uid, operation_id)
 
@@ -40,9 +44,9 @@ async def test_another_worker_takes_over_from_a_dead_one_and_nothing_is_kept_twi
 
         async def die(job):
             await bench.retainer.work(job)
-            raise ConnectionResetError
+            raise Killed
 
-        with pytest.raises(ConnectionResetError):
+        with pytest.raises(Killed):
             await worker(bench, handler=die).step()
         assert not await worker(bench, "j2").step()
         bench.clock.forward(31)
@@ -85,3 +89,23 @@ async def test_a_request_that_was_carried_out_before_is_answered_at_once(tmp_pat
         again = await bench.keep("Ida keeps bees.", request_id="r1", wait=False)
         assert again.items == first.items
         assert (await bench.ledger.list_operations(bench.bank.uid, PageRequest())).rows == ()
+
+
+async def test_an_operation_that_meets_a_bug_fails_and_the_next_one_is_carried_out(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        broken = await bench.keep("Ida keeps bees.", wait=False)
+        bench.clock.forward(1)
+        sound = await bench.keep("Ida keeps sheep.", wait=False)
+
+        async def break_once(job):
+            if job.operation.id == broken.operation_id:
+                raise RuntimeError
+            return await bench.retainer.work(job)
+
+        jobs = worker(bench, handler=break_once)
+        assert await jobs.step()
+        assert await jobs.step()
+
+        failed = await state(bench, broken.operation_id)
+        assert (failed.state, failed.error) == (OperationState.FAILED, "internal error")
+        assert (await state(bench, sound.operation_id)).state is OperationState.SUCCEEDED

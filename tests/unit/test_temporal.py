@@ -203,6 +203,21 @@ async def test_never_more_than_two_batches_and_the_limit_of_each_type() -> None:
     assert len(set(found)) == len(found)
 
 
+async def test_only_the_parts_of_a_crowded_window_that_lack_their_share_are_asked_again() -> None:
+    parts = cut(DECEMBER, 4)
+    crowd = [hit(f"p{part}n{n}", 0.9 - n / 100, parts[part].start + n * MS) for part in (0, 1, 3) for n in range(9)]
+    vectors = ListedVectors(*crowd, hit("quiet", -0.5, parts[2].start))
+    assert "quiet" in await names(vectors, asked(limit=8), buckets=4)
+    assert [question.window for question in vectors.batches[1]] == [parts[2]]
+
+
+async def test_a_window_whose_parts_all_have_their_share_is_asked_once() -> None:
+    crowd = [hit(f"p{n}", 0.9 - n / 100, part.start + n * MS) for n in range(9) for part in cut(DECEMBER, 4)]
+    vectors = ListedVectors(*[found._replace(memory_id=f"{found.memory_id}-{n}") for n, found in enumerate(crowd)])
+    assert len(await names(vectors, asked(limit=8), buckets=4)) == 8
+    assert len(vectors.batches) == 1
+
+
 async def test_hits_come_by_score_and_neighbours_below_all_in_the_window() -> None:
     inside = [hit(f"in{n:02}", n / 50, DAY + n * HOUR / 2) for n in range(48)]
     vectors = ListedVectors(*inside, hit("near", 1.0, DAY - US), hit("far", 1.0, DAY - 23 * HOUR))

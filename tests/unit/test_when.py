@@ -126,3 +126,13 @@ def test_a_statement_without_a_direction_names_no_season() -> None:
 
 def test_a_long_text_without_times_has_none() -> None:
     assert READER.read_all("the quick brown fox jumps over port 9077 " * 400, NOW) == ()
+
+
+@pytest.mark.parametrize("text", ["next spring", "el próximo verano"])
+def test_a_season_after_the_end_of_the_calendar_is_no_time(text: str) -> None:
+    assert READER.read_all(text, datetime(9999, 12, 31, tzinfo=UTC)) == ()
+    assert READER.read(text, datetime(9999, 12, 31, tzinfo=UTC)) is None
+
+
+def test_a_season_before_the_beginning_of_the_calendar_is_no_time() -> None:
+    assert READER.read_all("last winter", datetime(1, 1, 1, tzinfo=UTC)) == ()

@@ -1,10 +1,9 @@
 """Spreading activation: seeds pass on a share of their activation, and what several of them reach adds up."""
 
-from recallmesh.core.memory import FactType
 from recallmesh.graph.expansion import score_reached
-from recallmesh.graph.neighbourhood import Neighbourhood, Ranked
+from recallmesh.graph.neighbourhood import Neighbourhood, Ranking
 from recallmesh.graph.score import entity_score
-from recallmesh.graph.seeding import base_cosines, nearness
+from recallmesh.graph.seeding import NEAR, nearness
 
 DECAY = 0.5
 """What is left of an activation after one hop (Crestani 1997 gives 0.2 to 0.9; half keeps two hops audible)."""
@@ -12,7 +11,7 @@ HOPS = 2
 CEILING = 3.0
 
 
-def activate(around: Neighbourhood) -> list[Ranked]:
+def activate(around: Neighbourhood) -> Ranking:
     """Rank every memory of the neighbourhood by its activation after two hops, best first, in [0, 3]."""
     held = _initial(around)
     total = dict(held)
@@ -23,22 +22,19 @@ def activate(around: Neighbourhood) -> list[Ranked]:
     for memory_id, entities in around.shared.items():
         if memory_id not in around.origins:
             total[memory_id] = total.get(memory_id, 0.0) + DECAY * entity_score(len(entities))
-    phrases = {ranked.memory_id: ranked.because for ranked in score_reached(around)}
-    ranked = [
-        Ranked(memory_id, fact_type, min(CEILING, total[memory_id]), phrases.get(memory_id, "near the query"))
-        for memory_id, fact_type in around.types.items()
-        if total.get(memory_id, 0.0) > 0
-    ]
-    return sorted(ranked, key=lambda r: (-r.score, r.memory_id))
+    reached = score_reached(around)
+    tied = {memory_id for _, memory_id in reached.rows}
+    rows = sorted((-min(CEILING, total[m]), m) for m in around.types if total.get(m, 0.0) > 0)
+    return Ranking(rows, lambda memory_id: reached.because(memory_id) if memory_id in tied else NEAR)
 
 
 def _initial(around: Neighbourhood) -> dict[str, float]:
     """Give the seed nearest to the query 1, the furthest of the near ones next to nothing."""
-    if not any(seed.cosine is not None for seed in around.seeds):
-        return {seed.memory_id: entity_score(len(seed.names)) for seed in around.seeds}
-    near = nearness(around.seeds, around.rarities, around.spread)
-    base: dict[FactType, float] = base_cosines(around.seeds)
-    lowest = min(base.values())
+    seeds = around.seeds
+    if not seeds.cosines:
+        return {memory_id: entity_score(len(seeds.names.get(memory_id, ()))) for memory_id in seeds.types}
+    near = nearness(seeds, around.rarities, around.spread)
+    lowest = min(seeds.base.values())
     width = max(max(near.values()) - lowest, 1e-9)
     return {memory_id: max((score - lowest) / width, 1e-6) for memory_id, score in near.items()}
 

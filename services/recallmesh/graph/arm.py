@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf
 from types import MappingProxyType
 
 from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal
@@ -11,19 +13,19 @@ from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQ
 from recallmesh.graph.activation import activate
 from recallmesh.graph.expansion import expand
 from recallmesh.graph.explorer import Explorer, Limits
-from recallmesh.graph.neighbourhood import Neighbourhood, Ranked
+from recallmesh.graph.neighbourhood import EMPTY, Neighbourhood, Ranking
 from recallmesh.graph.neighbours import alike, batch_cosines
 from recallmesh.graph.score import link_threshold
 from recallmesh.graph.store import GraphStore, Node
 from recallmesh.graph.walks import walk
 
 LINK_EXPANSION = "link_expansion"
-_Lists = tuple[list[Ranked], list[Ranked]]
+_Lists = tuple[Ranking, Ranking]
 STRATEGIES: Mapping[str, Callable[[Neighbourhood], _Lists]] = MappingProxyType(
     {
         LINK_EXPANSION: expand,
-        "bfs": lambda around: (activate(around), []),
-        "mpfp": lambda around: (walk(around), []),
+        "bfs": lambda around: (activate(around), EMPTY),
+        "mpfp": lambda around: (walk(around), EMPTY),
     }
 )
 """What each strategy makes of a neighbourhood: a list, and a second one that follows it."""
@@ -71,9 +73,8 @@ class GraphArm:
 
         """
         rank = _strategy(query.strategy) if query.strategy else self._strategy
-        around = await self._explorer.explore(query)
-        cosines = {seed.memory_id: seed.cosine for seed in around.seeds}
-        return await asyncio.to_thread(lambda: self._cut(query, cosines, *rank(around)))
+        query = replace(query, fact_types=tuple(dict.fromkeys(query.fact_types)))
+        return await self._explorer.explore(query, lambda around: self._cut(query, around, *rank(around)))
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store the entries and link them to what they are like.
@@ -110,21 +111,21 @@ class GraphArm:
         """Return if the graph store can work; without the vectors the arm still answers by name."""
         await self._store.check()
 
-    def _cut(
-        self, query: ArmQuery, cosines: Mapping[str, float | None], first: list[Ranked], second: list[Ranked]
-    ) -> tuple[Hit, ...]:
+    def _cut(self, query: ArmQuery, around: Neighbourhood, first: Ranking, second: Ranking) -> tuple[Hit, ...]:
         """Cut both lists by fact type: the second gets the places it is due, and those the first leaves."""
-        kept: list[Ranked] = []
-        for fact_type in query.fact_types:
-            seeds = [r for r in first if r.fact_type is fact_type]
-            reached = [r for r in second if r.fact_type is fact_type]
-            due = min(len(reached), int(query.limit * self._reached_share))
-            seeds = seeds[: query.limit - due]
-            kept.extend(seeds + reached[: query.limit - len(seeds)])
-        if query.min_score is not None:
-            kept = [r for r in kept if r.score >= query.min_score]
-        rows = sorted([(-score, memory_id, because) for memory_id, _, score, because in kept])
-        return tuple([Hit(memory_id, -score, because, cosines.get(memory_id)) for score, memory_id, because in rows])
+        types, cosines = around.types, around.seeds.cosines
+        due = int(query.limit * self._reached_share)
+        highest = inf if query.min_score is None else -query.min_score
+        kept: list[tuple[float, str, str]] = []
+        for fact_type in dict.fromkeys(query.fact_types):
+            seeds = [row for row in first.rows if types[row[1]] is fact_type]
+            reached = [row for row in second.rows if types[row[1]] is fact_type]
+            del seeds[query.limit - min(len(reached), due) :]
+            del reached[query.limit - len(seeds) :]
+            kept += [(score, memory_id, first.because(memory_id)) for score, memory_id in seeds if score <= highest]
+            kept += [(score, memory_id, second.because(memory_id)) for score, memory_id in reached if score <= highest]
+        kept.sort()
+        return tuple([Hit(memory_id, -score, because, cosines.get(memory_id)) for score, memory_id, because in kept])
 
     async def _stored_neighbours(
         self, bank_uid: str, entries: tuple[IndexEntry, ...]

@@ -3,7 +3,7 @@
 import asyncio
 import queue
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +13,7 @@ from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.graph import reads, schema, writes
-from recallmesh.graph.store import Edge, LinkKind, Names, Node, Scope, Sighting, Subject
+from recallmesh.graph.store import GraphReads, Node
 
 READERS = 4
 _T = TypeVar("_T")
@@ -29,6 +29,7 @@ class _Connections:
         for connection in self._all:
             self._free.put(connection)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix=label)
+        self._closed = False
 
     async def run(
         self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -40,12 +41,18 @@ class _Connections:
             finally:
                 self._free.put(connection)
 
+        if self._closed:
+            raise StoreUnavailable("the graph store is closed")
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, call)
         except sqlite3.Error as error:
             raise StoreUnavailable("the graph store does not answer") from error
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
         self._threads.shutdown()
         for connection in self._all:
             connection.close()
@@ -80,25 +87,9 @@ class EmbeddedGraphStore:
         """List the memories of a bank."""
         return await self._readers.run(reads.scan, bank_uid, page)
 
-    async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
-        """Find entities by name."""
-        return await self._readers.run(reads.names, bank_uid, keys, prefixes)
-
-    async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
-        """Find the most recent memories of entities."""
-        return await self._readers.run(reads.mentioning, scope, entity_ids, limit)
-
-    async def subjects(
-        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
-    ) -> tuple[Subject, ...]:
-        """Tell what entities memories mention."""
-        return await self._readers.run(reads.subjects, bank_uid, memory_ids, among)
-
-    async def edges(
-        self, scope: Scope, memory_ids: tuple[str, ...], limit: int, kinds: Collection[LinkKind] = tuple(LinkKind)
-    ) -> tuple[Edge, ...]:
-        """Follow links."""
-        return await self._readers.run(reads.edges, scope, memory_ids, limit, kinds)
+    async def read(self, work: Callable[[GraphReads], _T]) -> _T:
+        """Do the work in a reader's thread."""
+        return await self._readers.run(lambda connection: work(reads.SqliteReads(connection)))
 
     async def check(self) -> None:
         """Read the file once."""
@@ -120,8 +111,8 @@ async def open_embedded_graph_store(path: Path) -> AsyncIterator[EmbeddedGraphSt
     try:
         yield EmbeddedGraphStore(writer, readers)
     finally:
-        await asyncio.to_thread(readers.close)
-        await asyncio.to_thread(writer.close)
+        await readers.close()
+        await writer.close()
 
 
 def _open(path: Path) -> tuple[_Connections, _Connections]:

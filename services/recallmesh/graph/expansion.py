@@ -2,48 +2,55 @@
 
 from collections.abc import Set as AbstractSet
 
-from recallmesh.graph.neighbourhood import Neighbourhood, Ranked, Reach, two_hops
+from recallmesh.graph.neighbourhood import EMPTY, Neighbourhood, Ranking, two_hops
 from recallmesh.graph.score import graph_score
 from recallmesh.graph.seeding import rank_seeds
 from recallmesh.graph.store import LinkKind
 
+_NOTHING: frozenset[str] = frozenset()
 
-def expand(around: Neighbourhood) -> tuple[list[Ranked], list[Ranked]]:
+
+def expand(around: Neighbourhood) -> tuple[Ranking, Ranking]:
     """Return the seeds and what was reached from them, each best first.
 
     Without a near seed there is nothing to order seeds by but the graph: then all are in the second list.
     """
-    near = any(seed.cosine is not None for seed in around.seeds)
-    seeds = rank_seeds(around) if near else []
-    kept = {ranked.memory_id for ranked in seeds}
-    return seeds, score_reached(around, leave_out=kept)
+    if not around.seeds.cosines:
+        return EMPTY, score_reached(around)
+    return rank_seeds(around), score_reached(around, leave_out=around.seeds.types.keys())
 
 
-def score_reached(around: Neighbourhood, leave_out: AbstractSet[str] = frozenset()) -> list[Ranked]:
+def score_reached(around: Neighbourhood, leave_out: AbstractSet[str] = _NOTHING) -> Ranking:
     """Score every memory of the neighbourhood, save those left out, by what ties it to the query and the origins."""
     linked = two_hops(around.edges, around.origins)
-    named = {seed.memory_id: frozenset(seed.names) for seed in around.seeds if seed.memory_id not in leave_out}
-    labels: dict[frozenset[str], str] = {}
-    ranked = []
-    for memory_id, fact_type in around.types.items():
-        if memory_id in leave_out:
-            continue
-        # A seed shares its own entities with itself: of those, only what the query names counts.
-        shared = named.get(memory_id, around.shared.get(memory_id, frozenset()))
+    rows = []
+    for memory_id in around.types.keys() - leave_out:
         found = linked.get(memory_id)
         semantic = found.weight(LinkKind.SEMANTIC) if found else 0.0
         causal = found.weight(LinkKind.CAUSAL) if found else 0.0
-        score = graph_score(len(shared), semantic, causal)
+        score = graph_score(len(_shared(around, memory_id)), semantic, causal)
         if score > 0:
-            if shared not in labels:
-                labels[shared] = around.label(shared)
-            because = _because(labels[shared], found, names=memory_id in named)
-            ranked.append(Ranked(memory_id, fact_type, score, because))
-    return sorted(ranked, key=lambda r: (-r.score, r.memory_id))
+            rows.append((-score, memory_id))
+    rows.sort()
+    labels: dict[frozenset[str], str] = {}
+
+    def because(memory_id: str) -> str:
+        shared = frozenset(_shared(around, memory_id))
+        if shared not in labels:
+            labels[shared] = around.label(shared)
+        label = labels[shared]
+        names = memory_id in around.seeds.types
+        ties = [] if not label else [f"names {label}" if names else f"shares {label} with the seeds"]
+        found = linked.get(memory_id)
+        if found is not None and found.kind is not LinkKind.TEMPORAL:
+            ties.append(found.phrase)
+        return "; ".join(ties)
+
+    return Ranking(rows, because)
 
 
-def _because(label: str, found: Reach | None, *, names: bool) -> str:
-    ties = [] if not label else [f"names {label}" if names else f"shares {label} with the seeds"]
-    if found is not None and found.kind is not LinkKind.TEMPORAL:
-        ties.append(found.phrase)
-    return "; ".join(ties)
+def _shared(around: Neighbourhood, memory_id: str) -> AbstractSet[str]:
+    # A seed shares its own entities with itself: of those, only what the query names counts.
+    if memory_id in around.seeds.types:
+        return frozenset(around.seeds.names.get(memory_id, ()))
+    return around.shared.get(memory_id, _NOTHING)

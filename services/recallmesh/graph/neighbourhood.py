@@ -1,6 +1,7 @@
 """The part of a bank's graph around a query: the seeds, what links lead to from the best of them, and who is named."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,23 +9,32 @@ from recallmesh.core.memory import FactType
 from recallmesh.graph.store import Edge, LinkKind
 
 
-class Seed(NamedTuple):
-    """A memory to start from: near the query by vector (``cosine``), or mentioning what it names, or both."""
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """The memories to start from: near the query by vector, or mentioning what it names, or both.
 
-    memory_id: str
-    fact_type: FactType
-    cosine: float | None = None
-    names: tuple[str, ...] = ()
-    """The ids of the query's entities that it mentions."""
+    Kept by column, since most of the hundreds are near and nothing else. ``cosines`` are of the near ones, ``names``
+    the ids of the query's entities that a memory mentions, where it does. ``base`` is the lowest cosine of each type:
+    no memory beyond the near ones is nearer.
+    """
+
+    types: Mapping[str, FactType]
+    cosines: Mapping[str, float]
+    names: Mapping[str, tuple[str, ...]]
+    base: Mapping[FactType, float]
 
 
-class Ranked(NamedTuple):
-    """A memory with its place decided by ``score``, and why it is there."""
+class Ranking(NamedTuple):
+    """Memories in an order: rows of negated score and memory id, lowest first, and what says why one is there.
 
-    memory_id: str
-    fact_type: FactType
-    score: float
-    because: str = ""
+    Only of those that are kept is anyone told why: making the phrases takes longer than making the order.
+    """
+
+    rows: list[tuple[float, str]]
+    because: Callable[[str], str]
+
+
+EMPTY = Ranking([], str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +46,10 @@ class Neighbourhood:
     ``rarities`` describe the entities; ``spread`` is how far the cosines of unrelated texts scatter.
     """
 
-    seeds: tuple[Seed, ...]
+    seeds: Seeds
     origins: Mapping[str, float]
     edges: tuple[Edge, ...]
-    shared: Mapping[str, frozenset[str]]
+    shared: Mapping[str, AbstractSet[str]]
     types: Mapping[str, FactType]
     labels: Mapping[str, str]
     rarities: Mapping[str, float]

@@ -23,10 +23,10 @@ _SIGHTING = """
 SELECT m.id FROM mention c CROSS JOIN memory m ON m.row = c.memory
 WHERE c.entity = ? AND c.type = ? AND m.live AND {passes} ORDER BY c.recency DESC, c.memory DESC LIMIT ?"""
 
+# Only live memories mention anything; not asking that again leaves the table out, half of the time.
 _SUBJECT = """
 SELECT m.id, e.id, e.name, e.memories FROM json_each(?) j CROSS JOIN memory m ON m.bank = ? AND m.id = j.value
-CROSS JOIN mention c INDEXED BY mention_memory ON c.memory = m.row {among} CROSS JOIN entity e ON e.row = c.entity
-WHERE m.live"""
+CROSS JOIN mention c INDEXED BY mention_memory ON c.memory = m.row {among} CROSS JOIN entity e ON e.row = c.entity"""
 
 _LINK = """
 SELECT m.id, m.type, l.weight, l.claimed FROM link l CROSS JOIN memory m ON m.row = l.target
@@ -37,77 +37,81 @@ SELECT m.id, m.type FROM memory m WHERE m.bank = ? AND m.document = ? AND m.posi
 AND m.document <> '' AND {passes} ORDER BY m.position {order} LIMIT 1"""
 
 
-def names(connection: sqlite3.Connection, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
-    """Find entities by name; see GraphStore.names."""
-    found = connection.execute("SELECT row, memories FROM bank WHERE uid = ?", (bank_uid,)).fetchone()
-    if found is None:
-        return Names((), 0)
-    bank, memories = found
-    exact = _NAME.format(test="IN (SELECT value FROM json_each(?))")
-    rows = set(connection.execute(exact, (bank, json.dumps(sorted(set(keys))), -1)))
-    for prefix in prefixes:
-        rows.update(
-            connection.execute(_NAME.format(test="BETWEEN ? AND ?"), (bank, prefix, prefix + _LAST, NAMES_PER_PREFIX))
-        )
-    return Names(tuple(NamedEntity(*row) for row in sorted(rows, key=lambda row: (row[2], row[0]))), memories)
+class SqliteReads:
+    """Fulfils GraphReads on a connection, in the thread of who calls."""
 
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Read through this connection, which nobody else uses meanwhile."""
+        self._connection = connection
 
-def mentioning(
-    connection: sqlite3.Connection, scope: Scope, entity_ids: tuple[str, ...], limit: int
-) -> tuple[Sighting, ...]:
-    """Find the most recent memories of entities; see GraphStore.mentioning."""
-    passes, values = condition(scope.tags)
-    statement = _SIGHTING.format(passes=passes)
-    found: list[Sighting] = []
-    for row, entity_id in _entities(connection, scope.bank_uid, entity_ids):
-        for fact_type in scope.fact_types:
-            rows = connection.execute(statement, (row, fact_type.value, *values, limit)).fetchall()
-            found += [Sighting(memory_id, fact_type, entity_id) for (memory_id,) in rows]
-    return tuple(found)
+    def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
+        """Find entities by name; see GraphReads.names."""
+        found = self._connection.execute("SELECT row, memories FROM bank WHERE uid = ?", (bank_uid,)).fetchone()
+        if found is None:
+            return Names((), 0)
+        bank, memories = found
+        exact = _NAME.format(test="IN (SELECT value FROM json_each(?))")
+        rows = set(self._connection.execute(exact, (bank, json.dumps(sorted(set(keys))), -1)))
+        for prefix in prefixes:
+            rows.update(
+                self._connection.execute(
+                    _NAME.format(test="BETWEEN ? AND ?"), (bank, prefix, prefix + _LAST, NAMES_PER_PREFIX)
+                )
+            )
+        return Names(tuple(NamedEntity(*row) for row in sorted(rows, key=lambda row: (row[2], row[0]))), memories)
 
+    def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
+        """Find the most recent memories of entities; see GraphReads.mentioning."""
+        passes, values = condition(scope.tags)
+        statement = _SIGHTING.format(passes=passes)
+        found: list[Sighting] = []
+        for row, entity_id in _entities(self._connection, scope.bank_uid, entity_ids):
+            for fact_type in scope.fact_types:
+                rows = self._connection.execute(statement, (row, fact_type.value, *values, limit)).fetchall()
+                found += [Sighting(memory_id, fact_type, entity_id) for (memory_id,) in rows]
+        return tuple(found)
 
-def subjects(
-    connection: sqlite3.Connection, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None
-) -> tuple[Subject, ...]:
-    """Tell what entities memories mention; see GraphStore.subjects."""
-    bank = _bank(connection, bank_uid)
-    if bank is None:
-        return ()
-    values: tuple[str | int, ...] = (json.dumps(memory_ids), bank)
-    test = ""
-    if among is not None:
-        rows = [row for row, _ in _entities(connection, bank_uid, among)]
-        test = "AND c.entity IN (SELECT value FROM json_each(?))"
-        values = (*values, json.dumps(rows))
-    return tuple(Subject(*row) for row in connection.execute(_SUBJECT.format(among=test), values))
+    def subjects(
+        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
+    ) -> tuple[Subject, ...]:
+        """Tell what entities memories mention; see GraphReads.subjects."""
+        bank = _bank(self._connection, bank_uid)
+        if bank is None:
+            return ()
+        values: tuple[str | int, ...] = (json.dumps(memory_ids), bank)
+        test = ""
+        if among is not None:
+            rows = [row for row, _ in _entities(self._connection, bank_uid, among)]
+            test = f"AND c.entity IN ({', '.join('?' * len(rows))})"
+            values = (*values, *rows)
+        return tuple(Subject(*row) for row in self._connection.execute(_SUBJECT.format(among=test), values))
 
-
-def edges(
-    connection: sqlite3.Connection,
-    scope: Scope,
-    memory_ids: tuple[str, ...],
-    limit: int,
-    kinds: Collection[LinkKind],
-) -> tuple[Edge, ...]:
-    """Follow links; see GraphStore.edges."""
-    bank = _bank(connection, scope.bank_uid)
-    if bank is None:
-        return ()
-    tags, values = condition(scope.tags)
-    passes = _types(scope, tags), values
-    stored = [kind for kind in (LinkKind.SEMANTIC, LinkKind.CAUSAL) if kind in kinds]
-    found: list[Edge] = []
-    for memory_id in memory_ids:
-        place = connection.execute(
-            "SELECT row, document, position FROM memory WHERE bank = ? AND id = ? AND live", (bank, memory_id)
-        ).fetchone()
-        if place is not None:
-            row, document, position = place
-            for kind in stored:
-                found.extend(_links(connection, passes, (memory_id, row, kind), limit))
-            if document and LinkKind.TEMPORAL in kinds:
-                found.extend(_beside(connection, passes, memory_id, (bank, document, position)))
-    return tuple(found)
+    def edges(
+        self,
+        scope: Scope,
+        memory_ids: tuple[str, ...],
+        limit: int,
+        kinds: Collection[LinkKind] = tuple(LinkKind),
+    ) -> tuple[Edge, ...]:
+        """Follow links; see GraphReads.edges."""
+        bank = _bank(self._connection, scope.bank_uid)
+        if bank is None:
+            return ()
+        tags, values = condition(scope.tags)
+        passes = _types(scope, tags), values
+        stored = [kind for kind in (LinkKind.SEMANTIC, LinkKind.CAUSAL) if kind in kinds]
+        found: list[Edge] = []
+        for memory_id in memory_ids:
+            place = self._connection.execute(
+                "SELECT row, document, position FROM memory WHERE bank = ? AND id = ? AND live", (bank, memory_id)
+            ).fetchone()
+            if place is not None:
+                row, document, position = place
+                for kind in stored:
+                    found.extend(_links(self._connection, passes, (memory_id, row, kind), limit))
+                if document and LinkKind.TEMPORAL in kinds:
+                    found.extend(_beside(self._connection, passes, memory_id, (bank, document, position)))
+        return tuple(found)
 
 
 def scan(connection: sqlite3.Connection, bank_uid: str, page: PageRequest) -> Page[Indexed]:

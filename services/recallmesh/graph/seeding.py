@@ -1,10 +1,9 @@
 """The order of the seeds: by nearness to the query, lifted by what they name and by links to better seeds."""
 
-from collections.abc import Iterable, Mapping
-from math import inf
+from collections.abc import Mapping
 
 from recallmesh.core.memory import FactType
-from recallmesh.graph.neighbourhood import Neighbourhood, Ranked, Reach, Seed, reach
+from recallmesh.graph.neighbourhood import Neighbourhood, Ranking, Reach, Seeds, reach
 from recallmesh.graph.score import entity_score
 from recallmesh.graph.store import LinkKind
 
@@ -19,63 +18,58 @@ long conversations: evidence among the graph arm's first 20 rises from 0.657 to 
 LIKE_SHARE = 0.5
 RANK_DECAY = 10.0
 """The rank at which a seed lifts its neighbours half as much as the first one does."""
+NEAR = "near the query"
 
 
-def base_cosines(seeds: Iterable[Seed]) -> dict[FactType, float]:
-    """Return, by fact type, the lowest cosine among the near seeds: no memory beyond them is nearer."""
-    lowest: dict[FactType, float] = {}
-    for _, fact_type, cosine, _ in seeds:
-        if cosine is not None and cosine < lowest.get(fact_type, inf):
-            lowest[fact_type] = cosine
+def base_cosines(lowest: Mapping[FactType, float]) -> dict[FactType, float]:
+    """Return the lowest cosine of each type; of a type that none is near of, the lowest of all."""
     overall = min(lowest.values(), default=0.0)
     return {fact_type: lowest.get(fact_type, overall) for fact_type in FactType}
 
 
-def nearness(seeds: tuple[Seed, ...], rarities: Mapping[str, float], spread: float) -> dict[str, float]:
+def nearness(seeds: Seeds, rarities: Mapping[str, float], spread: float) -> dict[str, float]:
     """Score seeds by cosine and by the rarity of what they name."""
-    base = base_cosines(seeds)
+    cosines, base = seeds.cosines, seeds.base
+    near = {memory_id: cosines.get(memory_id, base[fact_type]) for memory_id, fact_type in seeds.types.items()}
     # Few combinations of names occur on many seeds.
     lifts = {
         names: NAMED_LIFT * spread * entity_score(sum(rarities.get(e, 0.0) for e in names))
-        for names in {seed.names for seed in seeds}
+        for names in set(seeds.names.values())
     }
-    return {
-        memory_id: (base[fact_type] if cosine is None else cosine) + lifts[names]
-        for memory_id, fact_type, cosine, names in seeds
-    }
+    for memory_id, names in seeds.names.items():
+        near[memory_id] += lifts[names]
+    return near
 
 
-def rank_seeds(around: Neighbourhood) -> list[Ranked]:
+def rank_seeds(around: Neighbourhood) -> Ranking:
     """Order the seeds of a query that has a vector, best first."""
-    near = nearness(around.seeds, around.rarities, around.spread)
     decay = {origin: 1 / (1 + place / RANK_DECAY) for place, origin in enumerate(around.origins)}
     linked = reach(around.edges, decay)
-    # Few phrases occur on many seeds.
-    phrases = {
-        (names, close): _phrase(around, names, near=close)
-        for names, close in {(seed.names, seed.cosine is not None) for seed in around.seeds}
-    }
     pull = LINK_LIFT * around.spread
-    rows: list[tuple[float, str, FactType, str]] = []
-    for memory_id, fact_type, cosine, names in around.seeds:
-        score = SEED_FLOOR + near[memory_id]
-        because = phrases[names, cosine is not None]
-        found = linked.get(memory_id)
-        if found is not None:
-            score += pull * _pull(found)
-            because = f"{because}; {found.phrase}" if because else found.phrase
-        rows.append((-max(SEED_FLOOR, score), memory_id, fact_type, because))
-    rows.sort()  # no two have the same score and memory id
-    return [Ranked(memory_id, fact_type, -score, because) for score, memory_id, fact_type, because in rows]
+    scores = nearness(around.seeds, around.rarities, around.spread)
+    rows = [(-max(SEED_FLOOR, SEED_FLOOR + s), m) for m, s in scores.items() if m not in linked]
+    rows += [
+        (-max(SEED_FLOOR, SEED_FLOOR + scores[memory_id] + pull * _pull(found)), memory_id)
+        for memory_id, found in linked.items()
+        if memory_id in scores
+    ]
+    rows.sort()
+    names_of, cosines = around.seeds.names, around.seeds.cosines
+    phrases: dict[tuple[str, ...], str] = {}
+
+    def because(memory_id: str) -> str:
+        names, found = names_of.get(memory_id), linked.get(memory_id)
+        near = NEAR if memory_id in cosines else ""
+        if names is None and found is None:  # as most are
+            return near
+        if names and names not in phrases:
+            phrases[names] = f"names {around.label(names)}"
+        ties = (phrases[names] if names else "", near, found.phrase if found else "")
+        return "; ".join([tie for tie in ties if tie])
+
+    return Ranking(rows, because)
 
 
 def _pull(found: Reach) -> float:
     likeness = found.weight(LinkKind.SEMANTIC) + found.weight(LinkKind.CAUSAL)
     return found.weight(LinkKind.TEMPORAL) + LIKE_SHARE * likeness
-
-
-def _phrase(around: Neighbourhood, names: tuple[str, ...], *, near: bool) -> str:
-    ties = [f"names {around.label(names)}"] if names else []
-    if near:
-        ties.append("near the query")
-    return "; ".join(ties)

@@ -1,14 +1,16 @@
 """What the graph arm needs of a store: memories as nodes, their entities, and the links between them."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from recallmesh.core.arm import Indexed, IndexEntry, Removal
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
+
+_T = TypeVar("_T")
 
 
 class LinkKind(StrEnum):
@@ -94,6 +96,41 @@ class Edge(NamedTuple):
     from_cause: bool = False
 
 
+class GraphReads(Protocol):
+    """How a ``GraphStore`` is read, inside a ``read``; calls block. An unknown bank reads as an empty one."""
+
+    def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
+        """Find the entities whose name or alias has one of the keys, or begins with one of the prefixes.
+
+        Prefixes yield at most 1000 names each. Only entities that a memory mentions are found. Ordered by key, then
+        entity id.
+        """
+        ...
+
+    def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
+        """Find the memories that mention the entities: of each entity and fact type the ``limit`` most recent.
+
+        The work is bounded by what is asked for, not by how many memories mention an entity (a tag test excepted).
+        """
+        ...
+
+    def subjects(
+        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
+    ) -> tuple[Subject, ...]:
+        """Tell what entities the memories mention; with ``among``, only which of those."""
+        ...
+
+    def edges(
+        self, scope: Scope, memory_ids: tuple[str, ...], limit: int, kinds: Collection[LinkKind] = tuple(LinkKind)
+    ) -> tuple[Edge, ...]:
+        """Follow the links of these kinds from the memories: of each memory and kind the ``limit`` strongest.
+
+        The memories that links lead to are in the scope; those they lead from need not be. Temporal links lead to the
+        memory just before and the one just after in the same document, with weight 1.
+        """
+        ...
+
+
 class GraphStore(Protocol):
     """Keeps the graph of every bank. Safe for concurrent calls; reads see what was written before them.
 
@@ -124,34 +161,10 @@ class GraphStore(Protocol):
         """List the memories of a bank, by memory id; removed ones are not listed."""
         ...
 
-    async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
-        """Find the entities whose name or alias has one of the keys, or begins with one of the prefixes.
+    async def read(self, work: Callable[["GraphReads"], _T]) -> _T:
+        """Do this work, which reads and computes, off the event loop, and return what it returns.
 
-        Prefixes yield at most 1000 names each. Only entities that a memory mentions are found. Ordered by key, then
-        entity id.
-        """
-        ...
-
-    async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
-        """Find the memories that mention the entities: of each entity and fact type the ``limit`` most recent.
-
-        The work is bounded by what is asked for, not by how many memories mention an entity (a tag test excepted).
-        """
-        ...
-
-    async def subjects(
-        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
-    ) -> tuple[Subject, ...]:
-        """Tell what entities the memories mention; with ``among``, only which of those."""
-        ...
-
-    async def edges(
-        self, scope: Scope, memory_ids: tuple[str, ...], limit: int, kinds: Collection[LinkKind] = tuple(LinkKind)
-    ) -> tuple[Edge, ...]:
-        """Follow the links of these kinds from the memories: of each memory and kind the ``limit`` strongest.
-
-        The memories that links lead to are in the scope; those they lead from need not be. Temporal links lead to the
-        memory just before and the one just after in the same document, with weight 1.
+        One search reads eight times and computes in between: in one place, it pays for one way there and back.
         """
         ...
 

@@ -1,12 +1,17 @@
 """Candidates: what the indexes proposed, as the ledger knows it and the asker may see it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from recallmesh.core.ledger import MemoryLedger
-from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory
+from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory, Outline
 from recallmesh.core.recall import Outcome
 from recallmesh.core.tags import EVERYTHING, TagTest, passes
+
+Known = TypeVar("Known", Memory, Outline)
+"""As much of a memory as was read."""
+Read = Callable[[str, tuple[str, ...]], Awaitable[tuple[Known, ...]]]
+"""A reading of the ledger: of a bank, those of the memories that are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +21,7 @@ class Admission:
     tags: TagTest
     fact_types: frozenset[FactType] = frozenset(FactType)
 
-    def refusal(self, memory: Memory | None) -> Outcome | None:
+    def refusal(self, memory: Memory | Outline | None) -> Outcome | None:
         """Return why the memory must not be shown, or nothing."""
         if memory is None:
             return Outcome.MISSING
@@ -31,28 +36,28 @@ class Admission:
 
 
 @dataclass(slots=True)
-class Candidates:
+class Candidates(Generic[Known]):
     """The memories that may be shown, in fused order, and why the other proposed ones may not."""
 
-    memories: list[Memory] = field(default_factory=list)
+    memories: list[Known] = field(default_factory=list)
     refused: dict[str, Outcome] = field(default_factory=dict)
 
 
 async def read(
-    ledger: MemoryLedger, bank_uid: str, order: Sequence[str], wanted: int, admission: Admission
-) -> Candidates:
+    known: Read[Known], bank_uid: str, order: Sequence[str], wanted: int, admission: Admission
+) -> Candidates[Known]:
     """Read proposals in order until so many may be shown; those beyond are not read.
 
     One reading does unless the indexes lag: only then are the places of the refused ones filled from further down.
     """
-    found = Candidates()
+    found: Candidates[Known] = Candidates()
     begin = 0
     while begin < len(order) and len(found.memories) < wanted:
         ids = order[begin : begin + wanted - len(found.memories)]
         begin += len(ids)
-        known = {memory.id: memory for memory in await ledger.read(bank_uid, tuple(ids))}
+        there = {memory.id: memory for memory in await known(bank_uid, tuple(ids))}
         for memory_id in ids:
-            memory = known.get(memory_id)
+            memory = there.get(memory_id)
             refusal = admission.refusal(memory)
             if refusal is not None:
                 found.refused[memory_id] = refusal

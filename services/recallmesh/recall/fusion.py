@@ -42,9 +42,16 @@ def fuse(
                 terms[memory_id] = [term]
             else:
                 known.append(term)
-    # fsum rounds once: the same ranks in other arms give the same sum, so a tie is a tie.
-    scores = {memory_id: part[0] if len(part) == 1 else fsum(part) for memory_id, part in terms.items()}
-    rows = [(-scores[memory_id], -max(part), memory_id) for memory_id, part in terms.items()]
+    scores: dict[str, float] = {}
+    rows: list[tuple[float, float, str]] = []
+    for memory_id, part in terms.items():
+        if len(part) == 1:
+            total = best = part[0]
+        else:
+            # fsum rounds once: the same ranks in other arms give the same sum, so a tie is a tie.
+            total, best = fsum(part), max(part)
+        scores[memory_id] = total
+        rows.append((-total, -best, memory_id))
     rows.sort()
     return Fused([row[2] for row in rows], scores)
 

@@ -15,7 +15,7 @@ from recallmesh.core.recall import Outcome, PartState, RecallAnswer, RecalledMem
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.when import TimeReader
-from recallmesh.recall import boosts, floor, fusion, plan, question, source
+from recallmesh.recall import boosts, brief, floor, fusion, plan, question, source
 from recallmesh.recall.candidates import Admission, Candidates, read
 from recallmesh.recall.fanout import FanOut, Found, Search
 from recallmesh.recall.nearness import nearness
@@ -96,6 +96,9 @@ class Orchestrator:
         # thread that would hold the interpreter's lock just as long.
         with call.watch.phase("fusion"):
             fused = self._fuse(call, found)
+        answer = await self._answer_in_brief(call, found, fused)
+        if answer is not None:
+            return answer
         with call.watch.phase("read"):
             candidates = await self._read(call, fused)
         with call.watch.phase("rerank"):
@@ -144,10 +147,35 @@ class Orchestrator:
         places = {memory_id: place for place, memory_id in enumerate(plain.order)}
         return _Fusion(ranks, favoured.order, plain.scores, favoured.scores, places)
 
-    async def _read(self, call: _Call, fused: _Fusion) -> Candidates:
-        limit = call.tuning.rerank_limit if call.tuning.reranking and self._reranker else 0
-        wanted = max(2 * call.hits, limit)
-        return await read(self._ledger, call.bank.uid, fused.order, wanted, call.admission)
+    def _reranks(self, call: _Call) -> bool:
+        return self._reranker is not None and call.tuning.reranking and call.tuning.rerank_limit > 0
+
+    async def _answer_in_brief(self, call: _Call, found: Found, fused: _Fusion) -> RecallAnswer | None:
+        """Answer without reading whole what does not come, where nothing but fused order ranks and no more is asked."""
+        request, uid = call.request, call.bank.uid
+        if self._reranks(call) or not brief.suffices(request, call.tuning):
+            return None
+        outlined = await read(self._ledger.outline, uid, fused.order, 2 * call.hits, call.admission)
+        choice = brief.choose(outlined.memories, request, call.tuning)
+        if choice is None:
+            return None
+        rows = choice.rows(await self._ledger.read(uid, choice.ids, mentions=request.include_entities), call.admission)
+        facts = await source.source_facts(
+            self._ledger, uid, [row.memory for row in rows], request.source_tokens or 0, Admission(request.tags)
+        )
+        return RecallAnswer(
+            memories=tuple(_recalled(row, fused, request, oversized=choice.oversized) for row in rows),
+            arms=found.arms,
+            models=(found.embedder, (await self._rerank(call, [])).report),
+            window=found.window,
+            omitted=choice.considered - len(rows),
+            tokens=sum(row.memory.tokens for row in rows),
+            source_facts=facts,
+        )
+
+    async def _read(self, call: _Call, fused: _Fusion) -> Candidates[Memory]:
+        wanted = max(2 * call.hits, call.tuning.rerank_limit if self._reranks(call) else 0)
+        return await read(self._ledger.read, call.bank.uid, fused.order, wanted, call.admission)
 
     async def _rerank(self, call: _Call, memories: list[Memory]) -> Reranking:
         if self._reranker is None:
@@ -187,7 +215,7 @@ class Orchestrator:
         call: _Call,
         found: Found,
         fused: _Fusion,
-        candidates: Candidates,
+        candidates: Candidates[Memory],
         reranking: Reranking,
         rows: list[Row],
     ) -> RecallAnswer:
@@ -203,7 +231,9 @@ class Orchestrator:
                 limit=request.limit,
                 observations=call.tuning.prefer_observations,
             )
-            memories = tuple(_recalled(considered[place], fused, packed, request) for place in packed.places)
+            memories = tuple(
+                _recalled(considered[place], fused, request, oversized=packed.oversized) for place in packed.places
+            )
         with call.watch.phase("sources"):
             best = ranking[: request.limit] if request.limit else ranking
             chunks = await source.chunks(self._ledger, self._tokens, uid, best, request.chunk_tokens or 0)
@@ -235,7 +265,7 @@ class Orchestrator:
         return await asyncio.to_thread(lambda: [memory.tokens or self._tokens.count(memory.text) for memory in ranking])
 
     def _evidence(
-        self, call: _Call, found: Found, fused: _Fusion, candidates: Candidates, reranking: Reranking
+        self, call: _Call, found: Found, fused: _Fusion, candidates: Candidates[Memory], reranking: Reranking
     ) -> Evidence:
         return Evidence(
             tuning=call.tuning,
@@ -252,13 +282,13 @@ class Orchestrator:
         )
 
 
-def _recalled(row: Row, fused: _Fusion, packed: Packed, request: RecallRequest) -> RecalledMemory:
+def _recalled(row: Row, fused: _Fusion, request: RecallRequest, *, oversized: bool) -> RecalledMemory:
     memory = row.memory if request.include_entities or not row.memory.mentions else replace(row.memory, mentions=())
     return RecalledMemory(
         memory=memory,
         ranks=ranks_of(memory.id, fused.ranks),
         scores=row.scores(fused.rrf[memory.id]),
-        oversized=packed.oversized,
+        oversized=oversized,
     )
 
 

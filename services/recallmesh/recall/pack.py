@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recallmesh.core.memory import FactType, Memory
+from recallmesh.core.memory import FactType, Memory, Outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,12 @@ class Packed:
 
 
 def pack(
-    ranking: Sequence[Memory], sizes: Sequence[int], *, max_tokens: int, limit: int = 0, observations: bool = False
+    ranking: Sequence[Memory | Outline],
+    sizes: Sequence[int],
+    *,
+    max_tokens: int,
+    limit: int = 0,
+    observations: bool = False,
 ) -> Packed:
     """Take memories in order as long as they fit; one too long for what is left is skipped and packing goes on.
 
@@ -37,7 +42,7 @@ def pack(
 class _Load:
     """A pack being filled."""
 
-    def __init__(self, ranking: Sequence[Memory], sizes: Sequence[int], left: int, room: int) -> None:
+    def __init__(self, ranking: Sequence[Memory | Outline], sizes: Sequence[int], left: int, room: int) -> None:
         self.ranking = ranking
         self.sizes = sizes
         self.left = left
@@ -47,14 +52,18 @@ class _Load:
 
     def fill(self, *, observations: bool) -> None:
         """Walk down until a walk frees nothing. Each further walk has superseded something more, so it ends."""
-        places = {memory.id: place for place, memory in enumerate(self.ranking)} if observations else {}
+        if not observations:
+            for place in range(len(self.sizes)):
+                self._take(place)
+            return
+        places = {memory.id: place for place, memory in enumerate(self.ranking)}
         freed = True
         while freed:
             freed = False
             for place, memory in enumerate(self.ranking):
                 if place in self.chosen or place in self.superseded:
                     continue
-                if not observations or memory.fact_type is not FactType.OBSERVATION:
+                if memory.fact_type is not FactType.OBSERVATION:
                     self._take(place)
                     continue
                 sources = {places[source] for source in memory.sources if source in places} - {place}

@@ -10,14 +10,18 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.time import Window
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
 from recallmesh.temporal.neighbour import neighbours, sides
-from recallmesh.temporal.spread import Placed, cut, spread, turn_score
+from recallmesh.temporal.spread import cut, filled, spread, turn_score
 
 BUCKETS = 12
 LINK_REACH = timedelta(hours=24)
 SEEDS = 50
 """How many of the best in the window are linked to what lies outside."""
+WHOLE_SLACK = 2
+"""The window is asked for twice the hits wanted: most buckets then have their share, and only the others are asked."""
 BUCKET_SLACK = 2
 """A bucket is asked for twice its share: long memories answer for many buckets and count in one."""
+LIMIT_MAX = 2000
+"""The most that one question to the vectors may ask for."""
 
 
 class TemporalArm:
@@ -36,12 +40,13 @@ class TemporalArm:
         self._reach = link_reach
 
     async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
-        """Ask for the whole window; then for its buckets where that was too much, for its sides where it was less."""
+        """Ask for the whole window; then for the buckets left without their share, or for its sides if it has room."""
         if query.window is None or query.vector is None or not query.fact_types:
             return ()
         fact_types = tuple(dict.fromkeys(query.fact_types))
+        most = _most(query)
         whole = await self._vectors.search(
-            tuple(_question(query, query.vector, fact_type, query.window, query.limit) for fact_type in fact_types)
+            tuple(_question(query, query.vector, fact_type, query.window, most) for fact_type in fact_types)
         )
         inside = dict(zip(fact_types, whole, strict=True))
         more = await self._more(query, query.vector, query.window, inside)
@@ -72,15 +77,17 @@ class TemporalArm:
     async def _more(
         self, query: ArmQuery, vector: Vector, window: Window, inside: dict[FactType, tuple[VectorHit, ...]]
     ) -> dict[FactType, tuple[VectorHit, ...]]:
-        share = min(query.limit, -(-query.limit // self._buckets) * BUCKET_SLACK)
+        share = min(query.limit, -(-query.limit // self._buckets))
         questions: list[tuple[FactType, VectorQuery]] = []
         for fact_type, found in inside.items():
-            if len(found) >= query.limit:
-                parts, limit = cut(window, self._buckets), share
-            elif found:
-                parts, limit = sides(window, self._reach), query.limit
-            else:
-                continue
+            parts: Sequence[Window] = ()
+            limit = query.limit
+            if len(found) >= _most(query):
+                held = filled(found, window, self._buckets)
+                parts = [part for number, part in enumerate(cut(window, self._buckets)) if held[number] < share]
+                limit = min(query.limit, share * BUCKET_SLACK)
+            elif found and len(found) < query.limit:
+                parts = sides(window, self._reach)
             questions += [(fact_type, _question(query, vector, fact_type, part, limit)) for part in parts]
         answers = await self._vectors.search(tuple(question for _, question in questions)) if questions else ()
         more: dict[FactType, tuple[VectorHit, ...]] = {}
@@ -93,7 +100,8 @@ class TemporalArm:
     ) -> Iterable[Hit]:
         placed = spread(chain(inside, more), window, self._buckets)[: query.limit]
         buckets = len(cut(window, self._buckets))
-        hits = [_inside_hit(place, buckets) for place in placed]
+        phrases = [f"in the window, {number + 1} of {buckets}" for number in range(buckets)]
+        hits = [Hit(hit.memory_id, turn_score(turn, hit.score), phrases[bucket]) for hit, bucket, turn in placed]
         if not hits or len(hits) == query.limit:
             return hits
         seeds = sorted((place.hit for place in placed), key=lambda hit: (-hit.score, hit.memory_id))[:SEEDS]
@@ -102,9 +110,8 @@ class TemporalArm:
         return hits + [Hit(link.hit.memory_id, least * link.closeness / 2, link.because) for link in linked]
 
 
-def _inside_hit(place: Placed, buckets: int) -> Hit:
-    because = f"in the window, {place.bucket + 1} of {buckets}"
-    return Hit(place.hit.memory_id, turn_score(place.turn, place.hit.score), because)
+def _most(query: ArmQuery) -> int:
+    return min(LIMIT_MAX, query.limit * WHOLE_SLACK)
 
 
 def _question(query: ArmQuery, vector: Vector, fact_type: FactType, window: Window, limit: int) -> VectorQuery:

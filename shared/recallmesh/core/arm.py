@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from recallmesh.core.memory import ALL_FACT_TYPES, CausalLink, FactType, Mention
 from recallmesh.core.page import Page, PageRequest
@@ -44,9 +44,10 @@ class ArmQuery:
     strategy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One answer of an arm. Scores of different arms must not be compared.
+
+    A named tuple: thousands are made for one recall, each in a third of the time that a frozen dataclass takes.
 
     ``because`` is a short phrase for the trace (which entity, which link); empty when the arm has nothing to add.
     ``context_cosine`` is the cosine of the query and of the memory together with the one before it in its document;

@@ -9,7 +9,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
-from recallmesh.core.memory import FactType, Memory, MemoryState
+from recallmesh.core.memory import FactType, Memory, MemoryState, Outline
 from recallmesh.core.operation import Operation, OperationKind
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import UpdateMode
@@ -195,8 +195,18 @@ class BankLedger(Protocol):
 class MemoryLedger(Protocol):
     """Memories, documents, chunks and entities of a bank (named by its ``uid``)."""
 
-    async def read(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:
-        """Return those of the memories that are there, in any state, in no particular order; the hot path of recall."""
+    async def read(self, bank_uid: str, memory_ids: tuple[str, ...], *, mentions: bool = True) -> tuple[Memory, ...]:
+        """Return those of the memories that are there, in any state, in no particular order; the hot path of recall.
+
+        With ``mentions`` off they come without theirs, which saves looking up what the entities are called.
+        """
+        ...
+
+    async def outline(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Outline, ...]:
+        """Return the outlines of those that are there, in any state, in no particular order.
+
+        At less than half the cost of ``read``: for choosing, among many, the few that are then read.
+        """
         ...
 
     async def list_memories(self, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:

@@ -91,3 +91,18 @@ class Memory:
         if self.occurred is not None:
             return self.occurred.window
         return None if self.mentioned is None else Window(self.mentioned, self.mentioned)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What of a memory decides whether it may be shown and how much room it takes, without what it says.
+
+    The fields are those of the ``Memory``.
+    """
+
+    id: str
+    fact_type: FactType
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    tokens: int = 0
+    state: MemoryState = MemoryState.ACTIVE

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from recallmesh.core.arm import Indexed, IndexEntry, Removal, Vector
 from recallmesh.core.memory import FactType
@@ -41,9 +41,11 @@ class VectorQuery:
     times: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class VectorHit:
-    """A near memory: its cosine, type and own time (absent where there is none, or none was asked for)."""
+class VectorHit(NamedTuple):
+    """A near memory: its cosine, type and own time (absent where there is none, or none was asked for).
+
+    A named tuple, as ``Hit`` is.
+    """
 
     memory_id: str
     score: float

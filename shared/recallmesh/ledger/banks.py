@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
@@ -18,6 +18,10 @@ from recallmesh.ledger.outbox import Due, put_rows
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.schema import banks, chunks, documents, entities, is_live, memories, memory_tags, outbox
 
+_OF_REF = select(banks).where(banks.c.tenant == bindparam("tenant"), banks.c.bank_id == bindparam("bank_id"))
+_OF_REF_LOCKED = _OF_REF.with_for_update()
+_LOCK = select(banks.c.uid).where(banks.c.uid == bindparam("bank")).with_for_update(read=True)
+
 
 class SqlBanks:
     """``BankLedger`` on SQL."""
@@ -28,7 +32,7 @@ class SqlBanks:
         """Store a bank; raises ``BankExists``."""
 
         def work(connection: Connection) -> Bank:
-            if connection.execute(_select(bank.ref)).first():
+            if connection.execute(_OF_REF, _named(bank.ref)).first():
                 raise BankExists(f"bank {bank.ref.bank_id!r} exists already", metadata={"bank": bank.ref.bank_id})
             row = {
                 "uid": bank.uid,
@@ -98,10 +102,7 @@ class SqlBanks:
 
 def lock_bank(connection: Connection, bank_uid: str) -> None:
     """See that a bank is there and stays there until the transaction ends; raises ``BankNotFound``."""
-    if (
-        connection.execute(select(banks.c.uid).where(banks.c.uid == bank_uid).with_for_update(read=True)).first()
-        is None
-    ):
+    if connection.execute(_LOCK, {"bank": bank_uid}).first() is None:
         raise BankNotFound(bank_uid)
 
 
@@ -121,13 +122,12 @@ def _dumped(config: BankConfig) -> str:
     return json.dumps(config_to_plain(config), ensure_ascii=False)
 
 
-def _select(ref: BankRef) -> Select[Any]:
-    return select(banks).where(banks.c.tenant == ref.tenant, banks.c.bank_id == ref.bank_id)
+def _named(ref: BankRef) -> dict[str, str]:
+    return {"tenant": ref.tenant, "bank_id": ref.bank_id}
 
 
 def _get(connection: Connection, ref: BankRef, *, lock: bool = False) -> Bank:
-    query = _select(ref).with_for_update() if lock else _select(ref)
-    row = connection.execute(query).first()
+    row = connection.execute(_OF_REF_LOCKED if lock else _OF_REF, _named(ref)).first()
     if row is None:
         raise BankNotFound(ref.bank_id)
     return bank_of(row)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Union, cast, get_args, get_origin, get_type_hints
 
@@ -53,9 +54,15 @@ def _from_plain(kind: object, plain: Plain) -> object:
     return plain
 
 
+@cache
+def _hints(kind: type) -> dict[str, object]:
+    """Return a dataclass's field types; to evaluate them took half of a bank's read, which each recall begins with."""
+    return get_type_hints(kind)
+
+
 def _from_dict(kind: object, plain: dict[str, Plain]) -> object:
     if isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         known = {part.name for part in fields(kind)}
         return kind(**{name: _from_plain(hints[name], part) for name, part in plain.items() if name in known})
     key, value = get_args(kind)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention
+from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention, Outline
 from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.ledger.moment import Clocks
 from recallmesh.ledger.rows import unpack, unpack_causes, unpack_map
@@ -24,6 +24,12 @@ class _Draft:
     """
 
     __slots__ = tuple(field.name for field in fields(Memory))
+
+
+class _OutlineDraft:
+    """The same for an outline."""
+
+    __slots__ = tuple(field.name for field in fields(Outline))
 
 
 class _Unpacked(dict[str, T]):
@@ -88,3 +94,20 @@ class Decoder:
 
     def _caused(self, packed: str) -> tuple[CausalLink, ...]:
         return tuple(CausalLink(cause, weight) for cause, weight in unpack_causes(packed) if self._is_there(cause))
+
+
+def outlines(rows: Iterable[Sequence[Any]]) -> list[Outline]:
+    """Return the outlines of the rows of ``select_outlines``."""
+    lists = _Unpacked(unpack)
+    made: list[Outline] = []
+    for memory_id, fact_type, tags, sources, tokens, state in rows:
+        draft: Any = _OutlineDraft()
+        draft.id = memory_id
+        draft.fact_type = _FACT_TYPES[fact_type]
+        draft.tags = lists[tags]
+        draft.sources = unpack(sources) if sources else ()
+        draft.tokens = tokens
+        draft.state = _STATES[state]
+        draft.__class__ = Outline
+        made.append(draft)
+    return made

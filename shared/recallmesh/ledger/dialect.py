@@ -60,6 +60,16 @@ def among_bound(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
     return _is_in(column, _Listed(bindparam(name, type_=Text())))
 
 
+def among_bound_numbers(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Test the same of the numbers of a JSON array."""
+    return _is_in(column, _Numbered(bindparam(name, type_=Text())))
+
+
+def bound(values: Iterable[str] | Iterable[int]) -> str:
+    """Return the JSON array to bind."""
+    return json.dumps(list(values))
+
+
 def _is_in(column: ColumnElement[Any], listed: _Listed) -> ColumnElement[bool]:
     return column.op("IN", is_comparison=True, return_type=Boolean())(listed)
 

@@ -20,6 +20,14 @@ from recallmesh.ledger.paging import cut, number_after
 from recallmesh.ledger.rows import chunk_of, chunk_row, document_of, pack, select_chunks, unpack, unpack_map
 from recallmesh.ledger.schema import chunks, documents, is_live, memories
 
+_ROW = select(documents).where(documents.c.bank_uid == bindparam("bank"), documents.c.id == bindparam("document"))
+_ROW_LOCKED = _ROW.with_for_update()
+_PUT = insert(documents)
+_PUT_CHUNKS = insert(chunks)
+_DIGESTS = select(chunks.c.digest).where(
+    chunks.c.bank_uid == bindparam("bank"), chunks.c.document_id == bindparam("document"), chunks.c.retiring_write == ""
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -42,7 +50,7 @@ def store_document(connection: Connection, write: Write, content: DocumentWrite,
         layout = lay_over(document_id, content.chunks, _held(connection, bank_uid, document_id) if row else ())
     _put_document(connection, write, content, row, layout)
     if layout.new_chunks:
-        connection.execute(insert(chunks), [chunk_row(bank_uid, chunk) for chunk in layout.new_chunks])
+        connection.execute(_PUT_CHUNKS, [chunk_row(bank_uid, chunk) for chunk in layout.new_chunks])
     _move(connection, bank_uid, layout)
     retiring = _retire_later(connection, write, layout, write_id)
     unchanged = row is not None and layout.is_unchanged
@@ -51,10 +59,8 @@ def store_document(connection: Connection, write: Write, content: DocumentWrite,
 
 def known_digests(connection: Connection, bank_uid: str, document_id: str) -> frozenset[str]:
     """Return the digests of a document's chunks."""
-    query = select(chunks.c.digest).where(
-        chunks.c.bank_uid == bank_uid, chunks.c.document_id == document_id, chunks.c.retiring_write == ""
-    )
-    return frozenset(connection.execute(query).scalars()) - {""}
+    found = connection.execute(_DIGESTS, {"bank": bank_uid, "document": document_id})
+    return frozenset(found.scalars()) - {""}
 
 
 def get_document(connection: Connection, bank_uid: str, document_id: str) -> Document:
@@ -110,8 +116,8 @@ def list_chunks(connection: Connection, bank_uid: str, document_id: str, page: P
 
 
 def _row(connection: Connection, bank_uid: str, document_id: str, *, lock: bool = False) -> Row[Any] | None:
-    query = select(documents).where(documents.c.bank_uid == bank_uid, documents.c.id == document_id)
-    return connection.execute(query.with_for_update() if lock else query).first()
+    named = {"bank": bank_uid, "document": document_id}
+    return connection.execute(_ROW_LOCKED if lock else _ROW, named).first()
 
 
 def _memory_counts(connection: Connection, bank_uid: str, document_ids: list[str]) -> dict[str, int]:
@@ -182,7 +188,7 @@ def _put_document(
             "id": document.id,
             "created": to_us(document.created),
         }
-        connection.execute(insert(documents).values(key | values))
+        connection.execute(_PUT, key | values)
     else:
         same = (documents.c.bank_uid == write.bank_uid) & (documents.c.id == document.id)
         connection.execute(update(documents).where(same).values(values))

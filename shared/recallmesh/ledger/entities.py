@@ -13,7 +13,7 @@ from recallmesh.core.errors import ConflictingWrite, EntityNotFound
 from recallmesh.core.ledger import NewEntity, Write
 from recallmesh.core.memory import Memory, Mention
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.ledger.dialect import among, insert_new
+from recallmesh.ledger.dialect import among, among_bound, bound, insert_new
 from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.reading import mentions_by_id
@@ -24,6 +24,25 @@ LABEL = "label"
 CANDIDATES = 200
 """Candidates that share a word, beside those whose key is asked: beyond that a word says nothing (a hub's surname)."""
 
+_OF_BANK = select(entities).where(entities.c.bank_uid == bindparam("bank"))
+_OF_ID = _OF_BANK.where(entities.c.id == bindparam("id"))
+_OF_IDS = _OF_BANK.where(among_bound(entities.c.id, "ids"))
+_PAGE = _OF_BANK.where(entities.c.id > bindparam("after")).order_by(entities.c.id).limit(bindparam("size"))
+_KEYED = select(entities.c.key, entities.c.is_label, entities.c.id, entities.c.name, entities.c.aliases).where(
+    entities.c.bank_uid == bindparam("bank"), among_bound(entities.c.key, "keys")
+)
+_SHARED = (
+    select(entity_words.c.entity_id)
+    .where(entity_words.c.bank_uid == bindparam("bank"), among_bound(entity_words.c.word, "words"))
+    .group_by(entity_words.c.entity_id)
+    .order_by(func.count().desc(), entity_words.c.entity_id)
+    .limit(bindparam("most"))
+)
+_COUNTED = (
+    select(memory_entities.c.entity_id, func.count(), func.max(memory_entities.c.mentioned))
+    .where(memory_entities.c.bank_uid == bindparam("bank"), among_bound(memory_entities.c.entity_id, "ids"))
+    .group_by(memory_entities.c.entity_id)
+)
 _WORD = re.compile(r"\w+")
 _Key = tuple[str, bool]
 
@@ -57,7 +76,7 @@ def resolve(
 
 def get_entity(connection: Connection, bank_uid: str, entity_id: str) -> Entity:
     """Return an entity; raises ``EntityNotFound``."""
-    found = _entities(connection, _select(bank_uid).where(entities.c.id == entity_id))
+    found = _entities(connection, _OF_ID, {"bank": bank_uid, "id": entity_id})
     if not found:
         raise EntityNotFound(entity_id)
     return found[0]
@@ -65,23 +84,19 @@ def get_entity(connection: Connection, bank_uid: str, entity_id: str) -> Entity:
 
 def list_entities(connection: Connection, bank_uid: str, page: PageRequest) -> Page[Entity]:
     """List entities by id."""
-    query = _select(bank_uid).where(entities.c.id > page.after).order_by(entities.c.id).limit(page.size + 1)
-    return cut(_entities(connection, query), page.size, lambda entity: entity.id)
+    found = _entities(connection, _PAGE, {"bank": bank_uid, "after": page.after, "size": page.size + 1})
+    return cut(found, page.size, lambda entity: entity.id)
 
 
 def entities_like(connection: Connection, bank_uid: str, keys: tuple[str, ...]) -> tuple[Entity, ...]:
     """Return the entities of these keys, and the ``CANDIDATES`` that share most words with them."""
     asked = frozenset(chain.from_iterable(words(key) for key in keys))
-    shared = (
-        select(entity_words.c.entity_id)
-        .where(entity_words.c.bank_uid == bank_uid, among(entity_words.c.word, sorted(asked)))
-        .group_by(entity_words.c.entity_id)
-        .order_by(func.count().desc(), entity_words.c.entity_id)
-        .limit(max(CANDIDATES, len(keys)))
-    )
-    of_keys = select(entities.c.id).where(entities.c.bank_uid == bank_uid, among(entities.c.key, keys))
-    found = [*connection.execute(of_keys).scalars(), *connection.execute(shared).scalars()]
-    return tuple(_entities(connection, _select(bank_uid).where(among(entities.c.id, dict.fromkeys(found)))))
+    shared = {"bank": bank_uid, "words": bound(sorted(asked)), "most": max(CANDIDATES, len(keys))}
+    of_keys = connection.execute(_KEYED, {"bank": bank_uid, "keys": bound(keys)})
+    found = dict.fromkeys([*(row.id for row in of_keys), *connection.execute(_SHARED, shared).scalars()])
+    if not found:
+        return ()
+    return tuple(_entities(connection, _OF_IDS, {"bank": bank_uid, "ids": bound(found)}))
 
 
 def delete_orphans(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> None:
@@ -155,32 +170,18 @@ def _upsert(
 def _by_key(
     connection: Connection, bank_uid: str, asked: Iterable[_Key]
 ) -> dict[_Key, tuple[str, str, tuple[str, ...]]]:
-    query = select(entities.c.key, entities.c.is_label, entities.c.id, entities.c.name, entities.c.aliases).where(
-        entities.c.bank_uid == bank_uid, among(entities.c.key, {key for key, _ in asked})
-    )
+    found = connection.execute(_KEYED, {"bank": bank_uid, "keys": bound({key for key, _ in asked})})
     return {
-        (key, bool(is_label)): (entity_id, name, unpack(aliases))
-        for key, is_label, entity_id, name, aliases in connection.execute(query)
+        (key, bool(is_label)): (entity_id, name, unpack(aliases)) for key, is_label, entity_id, name, aliases in found
     }
 
 
-def _select(bank_uid: str) -> Select[Any]:
-    return select(entities).where(entities.c.bank_uid == bank_uid)
-
-
-def _entities(connection: Connection, query: Select[Any]) -> list[Entity]:
-    rows = connection.execute(query).all()
+def _entities(connection: Connection, query: Select[Any], values: dict[str, object]) -> list[Entity]:
+    rows = connection.execute(query, values).all()
     if not rows:
         return []
-    counted = (
-        select(memory_entities.c.entity_id, func.count(), func.max(memory_entities.c.mentioned))
-        .where(
-            memory_entities.c.bank_uid == rows[0].bank_uid,
-            among(memory_entities.c.entity_id, [row.id for row in rows]),
-        )
-        .group_by(memory_entities.c.entity_id)
-    )
-    counts = {entity_id: (number, last) for entity_id, number, last in connection.execute(counted)}
+    counted = connection.execute(_COUNTED, {"bank": values["bank"], "ids": bound(row.id for row in rows)})
+    counts = {entity_id: (number, last) for entity_id, number, last in counted}
     return [
         Entity(
             id=row.id,

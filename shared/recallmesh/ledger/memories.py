@@ -11,14 +11,14 @@ from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.errors import MemoryNotFound
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter, OutboxAction
-from recallmesh.core.memory import VISIBLE_STATES, Memory, MemoryState
+from recallmesh.core.memory import VISIBLE_STATES, Memory, MemoryState, Outline
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.ledger import documents, entities
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.outbox import Due, put_rows, supersede
 from recallmesh.ledger.paging import cut
-from recallmesh.ledger.reading import list_memories, read_memories
+from recallmesh.ledger.reading import list_memories, read_memories, read_outlines
 from recallmesh.ledger.removal import Removing, delete_tags, delete_where
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import memories, memory_tags
@@ -30,11 +30,19 @@ class SqlMemories:
 
     _database: Database
 
-    async def read(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:
+    async def read(self, bank_uid: str, memory_ids: tuple[str, ...], *, mentions: bool = True) -> tuple[Memory, ...]:
         """Return those of the memories that are there, in any state, in no particular order."""
         if not memory_ids:
             return ()
-        return await self._database.read(lambda connection: read_memories(connection, bank_uid, memory_ids))
+        return await self._database.read(
+            lambda connection: read_memories(connection, bank_uid, memory_ids, mentions=mentions)
+        )
+
+    async def outline(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Outline, ...]:
+        """Return the outlines of those that are there, in any state, in no particular order."""
+        if not memory_ids:
+            return ()
+        return await self._database.read(lambda connection: read_outlines(connection, bank_uid, memory_ids))
 
     async def list_memories(self, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
         """List memories by id."""

@@ -5,11 +5,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.ledger import OutboxAction, OutboxRow
-from recallmesh.ledger.dialect import among
+from recallmesh.ledger.dialect import among, among_bound_numbers, bound
 from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.schema import outbox
 
@@ -23,6 +36,11 @@ _COLUMNS = (
     outbox.c.version,
     outbox.c.attempts,
 )
+
+_PUT = insert(outbox)
+_DUE = select(outbox.c.seq).where(outbox.c.arm == bindparam("to"), outbox.c.due <= bindparam("now")).limit(1)
+_OF_WRITE = select(*_COLUMNS).where(outbox.c.write_id == bindparam("write")).order_by(outbox.c.seq)
+_SETTLE = delete(outbox).where(among_bound_numbers(outbox.c.seq, "seqs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +81,7 @@ def put_rows(
         for arm in arms
     ]
     if rows:
-        connection.execute(insert(outbox), rows)
+        connection.execute(_PUT, rows)
 
 
 def supersede(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) -> None:
@@ -76,8 +94,7 @@ def supersede(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) 
 
 def has_due(connection: Connection, arm: ArmName, now: datetime) -> bool:
     """Tell whether a lease may find rows, without taking the write lock and however many rows back off."""
-    query = select(outbox.c.seq).where(outbox.c.arm == arm.value, outbox.c.due <= to_us(now)).limit(1)
-    return connection.execute(query).first() is not None
+    return connection.execute(_DUE, {"to": arm.value, "now": to_us(now)}).first() is not None
 
 
 def lease_rows(
@@ -94,13 +111,12 @@ def lease_rows(
 
 def rows_of_write(connection: Connection, write_id: str) -> tuple[OutboxRow, ...]:
     """Return a write's rows that are still there, in order."""
-    query = select(*_COLUMNS).where(outbox.c.write_id == write_id).order_by(outbox.c.seq)
-    return tuple(_row_of(row) for row in connection.execute(query))
+    return tuple(_row_of(row) for row in connection.execute(_OF_WRITE, {"write": write_id}))
 
 
 def settle_rows(connection: Connection, seqs: tuple[int, ...]) -> None:
     """Forget delivered rows; those gone already are no error."""
-    connection.execute(delete(outbox).where(among(outbox.c.seq, seqs)))
+    connection.execute(_SETTLE, {"seqs": bound(seqs)})
 
 
 def defer_rows(connection: Connection, seqs: tuple[int, ...], *, until: datetime, error: str) -> None:

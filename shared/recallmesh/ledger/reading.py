@@ -1,6 +1,7 @@
 """Memories read: by id for recall, and by page."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -8,16 +9,17 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, bindparam, select
 
 from recallmesh.core.ledger import MemoryFilter
-from recallmesh.core.memory import Memory, Mention
+from recallmesh.core.memory import Memory, Mention, Outline
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import passes
-from recallmesh.ledger.decoder import Decoder
+from recallmesh.ledger.decoder import Decoder, outlines
 from recallmesh.ledger.dialect import among_bound
 from recallmesh.ledger.paging import cut
-from recallmesh.ledger.rows import CAUSES, ENTITIES, select_memories, unpack, unpack_causes
+from recallmesh.ledger.rows import CAUSES, ENTITIES, select_memories, select_outlines, unpack, unpack_causes
 from recallmesh.ledger.schema import entities, memories, memory_entities
 
 _READ = select_memories().where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
+_OUTLINE = select_outlines().where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
 _THERE = select(memories.c.id).where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
 _NAMES = select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases).where(
     entities.c.bank_uid == bindparam("bank"), among_bound(entities.c.id, "ids")
@@ -27,9 +29,16 @@ BATCH = 200
 """Rows read at once while a tag test, which SQL does not know, decides which of them count."""
 
 
-def read_memories(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) -> tuple[Memory, ...]:
+def read_memories(
+    connection: Connection, bank_uid: str, memory_ids: Iterable[str], *, mentions: bool = True
+) -> tuple[Memory, ...]:
     """Return those of the memories that are there."""
-    return tuple(_decoded(connection, bank_uid, _found(connection, _READ, bank_uid, memory_ids)))
+    return tuple(_decoded(connection, bank_uid, _found(connection, _READ, bank_uid, memory_ids), mentions=mentions))
+
+
+def read_outlines(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) -> tuple[Outline, ...]:
+    """Return the outlines of those that are there."""
+    return tuple(outlines(_found(connection, _OUTLINE, bank_uid, memory_ids)))
 
 
 def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
@@ -82,13 +91,17 @@ def _filtered(bank_uid: str, wanted: MemoryFilter) -> Select[Any]:
     return query
 
 
-def _decoded(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> list[Memory]:
+def _decoded(connection: Connection, bank_uid: str, rows: Sequence[Any], *, mentions: bool = True) -> list[Memory]:
+    named = _mentions(connection, bank_uid, rows) if mentions else defaultdict[str, tuple[Mention, ...]](tuple)
+    return Decoder(named, _causes_there(connection, bank_uid, rows)).memories(rows)
+
+
+def _mentions(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> dict[str, tuple[Mention, ...]]:
+    """Return what the rows' packed entity ids stand for."""
     mentioned = {packed: unpack(packed) for packed in {row[ENTITIES] for row in rows}}
     named = set(chain.from_iterable(mentioned.values()))
     known = mentions_by_id(connection, bank_uid, named) if named else {}
-    mentions = {packed: tuple(filter(None, map(known.get, ids))) for packed, ids in mentioned.items()}
-    decoder = Decoder(mentions, _causes_there(connection, bank_uid, rows))
-    return decoder.memories(rows)
+    return {packed: tuple(filter(None, map(known.get, ids))) for packed, ids in mentioned.items()}
 
 
 def _causes_there(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> Callable[[str], bool]:

@@ -58,6 +58,12 @@ def select_memories() -> Select[Any]:
     return select(*_COLUMNS)
 
 
+def select_outlines() -> Select[Any]:
+    """Return the columns ``outlines`` reads, of all memories."""
+    table = memories.c
+    return select(table.id, table.fact_type, table.tags, table.sources, table.tokens, table.state)
+
+
 def memory_row(bank_uid: str, memory: Memory) -> dict[str, object]:
     """Return a memory as a row."""
     window = memory.occurred.window if memory.occurred else None

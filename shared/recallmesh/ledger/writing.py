@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from recallmesh.core.errors import RequestIdReused
 from recallmesh.core.ledger import Commit, OutboxAction, RequestRecord, Write, WrittenDocument
@@ -17,6 +17,14 @@ from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
 from recallmesh.ledger.rows import memory_row
 from recallmesh.ledger.schema import memories, memory_entities, memory_tags, requests
+
+_PUT = insert(memories)
+_PUT_TAGS = insert(memory_tags)
+_PUT_MENTIONS = insert(memory_entities)
+_PUT_REQUEST = insert(requests)
+_REQUEST = select(requests.c.content_hash, requests.c.write_id, requests.c.documents).where(
+    requests.c.bank_uid == bindparam("bank"), requests.c.request_id == bindparam("request")
+)
 
 
 def commit_write(connection: Connection, write: Write, *, new_id: Callable[[], str], own_for: timedelta) -> Commit:
@@ -43,10 +51,7 @@ def commit_write(connection: Connection, write: Write, *, new_id: Callable[[], s
 
 def find_request(connection: Connection, bank_uid: str, request: RequestRecord) -> Commit | None:
     """Return what a request id wrote before; raises ``RequestIdReused``."""
-    query = select(requests.c.content_hash, requests.c.write_id, requests.c.documents).where(
-        requests.c.bank_uid == bank_uid, requests.c.request_id == request.request_id
-    )
-    row = connection.execute(query).first()
+    row = connection.execute(_REQUEST, {"bank": bank_uid, "request": request.request_id}).first()
     if row is None:
         return None
     if row.content_hash != request.content_hash:
@@ -64,7 +69,7 @@ def insert_memories(connection: Connection, bank_uid: str, added: Iterable[Memor
     rows = [memory_row(bank_uid, memory) for memory in added]
     if not rows:
         return
-    connection.execute(insert(memories), rows)
+    connection.execute(_PUT, rows)
     insert_tags(connection, bank_uid, added)
     mentions = [
         {
@@ -77,7 +82,7 @@ def insert_memories(connection: Connection, bank_uid: str, added: Iterable[Memor
         for mention in memory.mentions
     ]
     if mentions:
-        connection.execute(insert(memory_entities), mentions)
+        connection.execute(_PUT_MENTIONS, mentions)
 
 
 def insert_tags(connection: Connection, bank_uid: str, tagged: Iterable[Memory]) -> None:
@@ -88,7 +93,7 @@ def insert_tags(connection: Connection, bank_uid: str, tagged: Iterable[Memory])
         for tag in dict.fromkeys(memory.tags)
     ]
     if rows:
-        connection.execute(insert(memory_tags), rows)
+        connection.execute(_PUT_TAGS, rows)
 
 
 def _with_mentions(drafts: Iterable[Memory], mentions: dict[str, Mention]) -> tuple[Memory, ...]:
@@ -113,4 +118,4 @@ def _record_request(
         "documents": json.dumps([[one.document_id, one.memory_ids, one.unchanged] for one in written]),
         "created": to_us(write.at),
     }
-    connection.execute(insert(requests).values(row))
+    connection.execute(_PUT_REQUEST, row)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import repeat
 from typing import TypedDict
 from uuid import UUID, uuid5
 
@@ -106,9 +107,8 @@ def hits_of(columns: HitColumns) -> tuple[VectorHit, ...]:
     """Read an answer's hits."""
     memory_ids, scores, types, times = columns
     kinds = map(TYPES.__getitem__, types)
-    if not times:
-        return tuple(map(VectorHit, memory_ids, scores, kinds))
-    return tuple(map(VectorHit, memory_ids, scores, kinds, map(_window, times)))
+    windows = map(_window, times) if times else repeat(None)
+    return tuple(map(VectorHit._make, zip(memory_ids, scores, kinds, windows, strict=False)))
 
 
 @lru_cache(WINDOWS_KEPT)

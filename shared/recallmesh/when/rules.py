@@ -226,7 +226,7 @@ def _before_now(make: Callable[[int], Occurrence], now: datetime, offset: int) -
     made = [found for year in range(now.year - 4, now.year + 5) if (found := _made(make, year))]
     if offset < 0:
         return [found for found in made if found.window.end < now][-1]
-    return next(found for found in made if found.window.start > now)
+    return [found for found in made if found.window.start > now][0]  # noqa: RUF015 - LookupError where there is none
 
 
 def _made(make: Callable[[int], Occurrence], year: int) -> Occurrence | None:

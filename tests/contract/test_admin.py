@@ -1,0 +1,299 @@
+"""Administration does and refuses the same over the wire as in process: a bank's life is led twice and compared."""
+
+import inspect
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta, timezone
+from pathlib import Path
+
+import pytest
+from loopback import open_loopback, until_ready
+from unit.retain_fakes import NOW, REF, Bench, WordCounter, open_bench
+
+from recallmesh.bank.admin import LedgerAdmin
+from recallmesh.core.admin import Admin
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
+from recallmesh.core.errors import (
+    BankExists,
+    BankNotFound,
+    ChunkNotFound,
+    ConflictingWrite,
+    DocumentNotFound,
+    EntityNotFound,
+    InvalidArgument,
+    MemoryNotFound,
+    MeshError,
+    OperationNotFound,
+    StoreUnavailable,
+)
+from recallmesh.core.ledger import MemoryEdit, MemoryFilter
+from recallmesh.core.memory import FactType, MemoryState
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.retain import NamedEntity, UpdateMode
+from recallmesh.core.tags import TagLeaf, TagMode
+from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
+from recallmesh.rpc.admin import RemoteAdmin, host_admin
+
+ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
+METHODS = {name for name, _ in inspect.getmembers(Admin, inspect.isfunction) if not name.startswith("_")}
+NOBODY = BankRef("nobody")
+AWAY = timezone(timedelta(hours=5, minutes=30))
+CONFIG = BankConfig(
+    RecallTuning(
+        arms=frozenset({ArmName.KEYWORD, ArmName.GRAPH}),
+        reranking=False,
+        boosts={ArmName.GRAPH: BoostLevel.HIGH},
+        min_scores=MinScores(semantic=0.25, final=0.0),
+        recency_alpha=0.0,
+    ),
+    RetainTuning(ExtractionMode.VERBATIM, 128, ("butler",), "Remember boats.", language="de"),
+)
+
+
+def offsets(given: object) -> list[str]:
+    """Return the time zones of all moments in order: moments of different offsets can be equal."""
+    return re.findall(r"tzinfo=[\w.]+(?:\([^)]*\)+)?", repr(given))
+
+
+class Teller:
+    """Calls administration and keeps what came of each call: what it gave, or as what it failed."""
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+        self.told: list[tuple[str, object]] = []
+
+    async def __call__(self, method: str, *arguments, **named):
+        """Make a call that succeeds."""
+        given = await getattr(self._admin, method)(*arguments, **named)
+        self.told.append((method, (given, offsets(given))))
+        return given
+
+    async def refused(self, error: type[MeshError], method: str, *arguments, **named) -> None:
+        """Make a call that fails."""
+        with pytest.raises(error) as caught:
+            await self._called(method, *arguments, **named)
+        failure = caught.value
+        metadata = {key: value for key, value in failure.metadata.items() if key != "request_id"}
+        self.told.append((method, (type(failure), failure.message, metadata, getattr(failure, "violations", ()))))
+
+    async def every(self, method: str, *arguments) -> tuple:
+        """Read a whole list, a row a page: the keys to go on from are the caller's affair, and not compared."""
+        rows, after = [], ""
+        while True:
+            page: Page = await getattr(self._admin, method)(*arguments, PageRequest(1, after))
+            assert len(page.rows) <= 1
+            rows, after = [*rows, *page.rows], page.next_after
+            if not after:
+                break
+        whole: Page = await getattr(self._admin, method)(*arguments, PageRequest(1000))
+        assert (list(whole.rows), whole.next_after) == (rows, "")
+        self.told.append((method, (rows, offsets(rows))))
+        return tuple(rows)
+
+    async def watch(self, operation_id: str, change: Callable[[], Awaitable[object]]) -> list[str]:
+        """Watch an operation to its end; ``change`` is made when the first state was seen."""
+        seen = []
+        async for operation in self._admin.watch_operation(REF, operation_id):
+            seen.append(operation)
+            if len(seen) == 1:
+                await change()
+        self.told.append(("watch_operation", seen))
+        return [operation.state.value for operation in seen]
+
+    async def _called(self, method: str, *arguments, **named) -> None:
+        if method == "watch_operation":
+            await anext(self._admin.watch_operation(*arguments))
+        else:
+            await getattr(self._admin, method)(*arguments, **named)
+
+
+async def banks(tell: Teller, _bench: Bench) -> None:
+    await tell("get_bank", REF)
+    for bank_id in ("b2", "b3"):
+        # The uid is made at random, so what is compared is not what was given but what is known of it afterwards.
+        made = await tell._admin.create_bank(BankRef(bank_id), name=f"Bank {bank_id}", config=CONFIG)
+        assert (made.ref, made.name, made.config, made.version) == (BankRef(bank_id), f"Bank {bank_id}", CONFIG, 1)
+        assert await tell._admin.get_bank(BankRef(bank_id)) == made
+        assert made in (await tell._admin.list_banks("default", PageRequest())).rows
+        tell.told.append(("create_bank", (made.ref, made.name, made.created, made.config, made.version)))
+    await tell.refused(BankExists, "create_bank", REF)
+    await tell.refused(InvalidArgument, "create_bank", BankRef("no good"))
+    await tell.refused(InvalidArgument, "create_bank", BankRef("b4"), name="x" * 1000)
+    await tell("delete_bank", BankRef("b2"))
+    await tell("delete_bank", BankRef("b3"))
+    await tell.refused(BankNotFound, "delete_bank", BankRef("b3"))
+    assert [bank.ref for bank in await tell.every("list_banks", "default")] == [REF]
+    changed = await tell("update_bank", REF, name="Boats", config=CONFIG, version=1)
+    assert (changed.name, changed.config, changed.version) == ("Boats", CONFIG, 2)
+    assert (await tell("update_bank", REF, name="")).config == CONFIG
+    assert (await tell("update_bank", REF, config=BankConfig())).name == ""
+    await tell.refused(ConflictingWrite, "update_bank", REF, name="x", version=1)
+    for method in ("get_bank", "update_bank", "bank_stats"):
+        await tell.refused(BankNotFound, method, NOBODY)
+
+
+async def documents(tell: Teller, bench: Bench) -> None:
+    said = NOW.astimezone(AWAY)
+    named = (NamedEntity("Ida Berg", "person"), NamedEntity("Oslo", "place"))
+    await bench.keep(
+        "Ida moved to Oslo.",
+        document_id="d1",
+        entities=named,
+        tags=("a", "b"),
+        metadata={"k": "v"},
+        context="a letter",
+        time=said,
+    )
+    await bench.keep("She likes it.", document_id="d1", entities=named[:1], update_mode=UpdateMode.APPEND, time=said)
+    await bench.keep("No time at all.", document_id="d2", tags=("b",), timeless=True)
+    assert (await tell("get_document", REF, "d1")).chunk_count == 2
+    assert [document.id for document in await tell.every("list_documents", REF)] == ["d1", "d2"]
+    chunks = await tell.every("list_chunks", REF, "d1")
+    assert [chunk.number for chunk in chunks] == [0, 1]
+    assert await tell("get_chunk", REF, chunks[1].id) == chunks[1]
+    assert (await tell("bank_stats", REF)).memories == 3
+    await tell.refused(ChunkNotFound, "get_chunk", REF, "c")
+    for method in ("get_document", "delete_document"):
+        await tell.refused(DocumentNotFound, method, REF, "d9")
+    await tell.refused(DocumentNotFound, "list_chunks", REF, "d9", PageRequest())
+    assert await tell("delete_document", REF, "d2") == 1
+    await tell.refused(DocumentNotFound, "get_document", REF, "d2")
+
+
+async def memories(tell: Teller, bench: Bench) -> None:
+    await documents(tell, bench)
+    first, second = (memory.id for memory in await bench.memories())
+    memory = await tell("get_memory", REF, first)
+    assert memory.mentioned.utcoffset() == timedelta(hours=5, minutes=30)
+    assert {one.id for one in await tell.every("list_memories", REF, MemoryFilter())} == {first, second}
+    edited = await tell("edit_memory", REF, first, MemoryEdit(text="Ida moved to Bergen.", tags=(), context=""))
+    assert (edited.text, edited.tags, edited.context, edited.version) == ("Ida moved to Bergen.", (), "", 2)
+    assert (await tell("edit_memory", REF, second, MemoryEdit(tags=("a", "c")))).text == "She likes it."
+    await tell.refused(InvalidArgument, "edit_memory", REF, first, MemoryEdit(text=" ", tags=("",)))
+    for _ in range(2):
+        assert (await tell("invalidate_memory", REF, first)).state is MemoryState.INVALIDATED
+    ida, oslo = sorted(await tell.every("list_entities", REF), key=lambda entity: entity.name)
+    assert (await tell("get_entity", REF, ida.id)).name == "Ida Berg"
+    for wanted, count in (
+        (MemoryFilter(states=(MemoryState.INVALIDATED,)), 1),
+        (MemoryFilter(fact_types=(FactType.EXPERIENCE,)), 0),
+        (MemoryFilter(tags=TagLeaf(frozenset({"c"}), TagMode.ALL_STRICT)), 1),
+        (MemoryFilter(tags=TagLeaf(mode=TagMode.EXACT)), 1),
+        (MemoryFilter(document_id="d1", entity_id=ida.id), 2),
+        (MemoryFilter(entity_id=oslo.id), 1),
+        (MemoryFilter(document_id="d2"), 0),
+    ):
+        assert len(await tell.every("list_memories", REF, wanted)) == count, wanted
+    for _ in range(2):
+        assert (await tell("restore_memory", REF, first)).state is MemoryState.ACTIVE
+    assert [(one.tag, one.memory_count) for one in await tell.every("list_tags", REF)] == [("a", 1), ("c", 1)]
+    await tell("delete_memory", REF, second)
+    for method in ("get_memory", "invalidate_memory", "restore_memory", "delete_memory"):
+        await tell.refused(MemoryNotFound, method, REF, second)
+    await tell.refused(MemoryNotFound, "edit_memory", REF, second, MemoryEdit(text="x"))
+    await tell.refused(EntityNotFound, "get_entity", REF, "e")
+    await tell("bank_stats", REF)
+
+
+async def operations(tell: Teller, bench: Bench) -> None:
+    kept = [await bench.keep(text, wait=False) for text in ("Later.", "Later still.")]
+    one, other = (answer.operation_id for answer in kept)
+    assert (await tell("get_operation", REF, one)).state.value == "pending"
+    assert [operation.id for operation in await tell.every("list_operations", REF)] == [one, other]
+    assert await tell("retry_operation", REF, one) == await tell("get_operation", REF, one)
+    assert await tell.watch(one, lambda: tell("cancel_operation", REF, one)) == ["pending", "cancelled"]
+    assert (await tell("cancel_operation", REF, one)).state.value == "cancelled"
+    assert await tell.watch(one, nothing) == ["cancelled"]
+    assert (await tell("retry_operation", REF, one)).state.value == "pending"
+    for error, memory_ids, state in (("the model is gone", (), "failed"), ("", ("m1", "m2"), "succeeded")):
+        job = await bench.ledger.lease_job("w", lease=timedelta(minutes=1), now=NOW)
+        assert (await tell("cancel_operation", REF, job.operation.id)).state.value == "running"
+        await bench.ledger.finish_job(job.operation.id, memory_ids=memory_ids, error=error, at=NOW)
+        finished = await tell("get_operation", REF, job.operation.id)
+        assert (finished.state.value, finished.error, finished.memory_ids) == (state, error, memory_ids)
+    for method in ("get_operation", "cancel_operation", "retry_operation", "watch_operation"):
+        await tell.refused(OperationNotFound, method, REF, "o")
+
+
+async def nothing() -> None:
+    pass
+
+
+async def nobody(tell: Teller, _bench: Bench) -> None:
+    page = PageRequest()
+    for method, *arguments in (
+        ("get_document", "d"),
+        ("list_documents", page),
+        ("delete_document", "d"),
+        ("get_chunk", "c"),
+        ("list_chunks", "d", page),
+        ("get_memory", "m"),
+        ("list_memories", MemoryFilter(), page),
+        ("edit_memory", "m", MemoryEdit(text="x")),
+        ("invalidate_memory", "m"),
+        ("restore_memory", "m"),
+        ("delete_memory", "m"),
+        ("list_tags", page),
+        ("get_entity", "e"),
+        ("list_entities", page),
+        ("get_operation", "o"),
+        ("list_operations", page),
+        ("watch_operation", "o"),
+        ("cancel_operation", "o"),
+        ("retry_operation", "o"),
+    ):
+        await tell.refused(BankNotFound, method, NOBODY, *arguments)
+
+
+Life = Callable[[Teller, Bench], Awaitable[None]]
+LIVES: tuple[Life, ...] = (banks, documents, memories, operations, nobody)
+
+
+@asynccontextmanager
+async def open_local(folder: Path) -> AsyncIterator[tuple[Bench, Admin]]:
+    async with open_bench(folder) as bench:
+        yield (
+            bench,
+            LedgerAdmin(bench.ledger, arms=ARMS, tokens=WordCounter(), now=bench.clock, watch_interval_s=0.01),
+        )
+
+
+@asynccontextmanager
+async def open_remote(folder: Path) -> AsyncIterator[tuple[Bench, Admin]]:
+    async with open_local(folder) as (bench, behind), open_loopback(host_admin(behind, bench.ledger.check)) as channel:
+        admin = RemoteAdmin(channel)
+        await until_ready(admin)
+        yield bench, admin
+
+
+async def led(
+    life: Life, opener: Callable[[Path], AbstractAsyncContextManager[tuple[Bench, Admin]]], folder: Path
+) -> list[tuple[str, object]]:
+    async with opener(folder) as (bench, admin):
+        tell = Teller(admin)
+        await life(tell, bench)
+    return tell.told
+
+
+@pytest.mark.parametrize("life", LIVES, ids=lambda life: life.__name__)
+async def test_what_administration_gives_and_refuses_is_the_same_over_the_wire(life: Life, tmp_path: Path) -> None:
+    here = await led(life, open_local, tmp_path / "local")
+    there = await led(life, open_remote, tmp_path / "remote")
+    assert here
+    assert there == here
+
+
+async def test_the_lives_leave_no_method_of_the_port_out(tmp_path: Path) -> None:
+    called = {method for life in LIVES for method, _ in await led(life, open_local, tmp_path / life.__name__)}
+    assert called == METHODS
+
+
+async def test_a_ledger_that_is_gone_is_unavailable_over_the_wire_too(tmp_path: Path) -> None:
+    async with open_local(tmp_path) as (_, gone):
+        await gone.get_bank(REF)
+    async with open_loopback(host_admin(gone)) as channel:
+        for admin in (gone, RemoteAdmin(channel)):
+            with pytest.raises(StoreUnavailable):
+                await admin.get_bank(REF)
