@@ -1,6 +1,7 @@
 """The composition root: the only place that knows where things run. It builds the parts, then lets go."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -43,6 +44,12 @@ from recallmesh.telemetry.observed_admin import ObservedAdmin
 
 T = TypeVar("T")
 
+SWITCH_S = 0.0002
+"""How long a thread may hold the interpreter's lock while another waits, in seconds.
+
+Python's own 5 ms is for throughput: with it the event loop waits for a searching thread at each step of a recall. A
+fifth of a millisecond takes a recall of 10,000 memories from 36 to 30 ms at 4 % more CPU.
+"""
 WAIT_S = 0.5
 """Seconds before asking again for a part that is not up yet."""
 
@@ -276,6 +283,7 @@ async def open_assembly(
     settings: Settings, hosted: frozenset[Part], *, embedder: Embedder | None = None
 ) -> AsyncIterator[Assembly]:
     """Open an assembly; what it builds is closed with it, last first."""
+    sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
     async with AsyncExitStack() as stack:
         yield Assembly(settings, hosted, stack, given_embedder=embedder)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 from types import MappingProxyType
 
-from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal
+from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, hit_of
 from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQuery
@@ -125,7 +125,9 @@ class GraphArm:
             kept += [(score, memory_id, first.because(memory_id)) for score, memory_id in seeds if score <= highest]
             kept += [(score, memory_id, second.because(memory_id)) for score, memory_id in reached if score <= highest]
         kept.sort()
-        return tuple([Hit(memory_id, -score, because, cosines.get(memory_id)) for score, memory_id, because in kept])
+        return tuple(
+            [hit_of((memory_id, -score, because, cosines.get(memory_id))) for score, memory_id, because in kept]
+        )
 
     async def _stored_neighbours(
         self, bank_uid: str, entries: tuple[IndexEntry, ...]

@@ -1,6 +1,6 @@
 """The keyword arm: memories that share words with the query, by BM25."""
 
-from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal
+from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, hit_of
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.keyword.dates import date_words
 from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery, KeywordStore
@@ -29,7 +29,7 @@ class KeywordArm:
                 min_score=query.min_score,
             )
         )
-        return tuple(Hit(hit.memory_id, hit.score, _because(hit)) for hit in hits)
+        return tuple([hit_of((hit.memory_id, hit.score, _because(hit), None)) for hit in hits])
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store the words of the entries, of their entities, their tags and their time."""

@@ -1,6 +1,6 @@
 """The semantic arm: nearest memories by cosine; it alone writes the vectors that other arms read."""
 
-from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal
+from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, hit_of
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorIndex, VectorQuery
 
@@ -30,7 +30,7 @@ class SemanticArm:
         )
         answers = await self._vectors.search(questions)
         rows = sorted((-found.score, found.memory_id) for answer in answers for found in answer)
-        return tuple([Hit(memory_id, -score) for score, memory_id in rows])
+        return tuple([hit_of((memory_id, -score, "", None)) for score, memory_id in rows])
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store the vectors."""

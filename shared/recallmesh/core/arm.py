@@ -1,8 +1,10 @@
 """An arm: one way to search a bank. The port that the four arms, and any fifth, fulfil."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from recallmesh.core.memory import ALL_FACT_TYPES, CausalLink, FactType, Mention
@@ -58,6 +60,10 @@ class Hit(NamedTuple):
     score: float
     because: str = ""
     context_cosine: float | None = None
+
+
+hit_of: Callable[[tuple[str, float, str, float | None]], Hit] = partial(tuple.__new__, Hit)
+"""Makes a hit of a whole row, at C's speed: for ``map`` over the thousand rows of a recall."""
 
 
 @dataclass(frozen=True, slots=True)

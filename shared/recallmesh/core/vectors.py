@@ -1,7 +1,9 @@
 """The vector index: nearest neighbours by cosine within a bank. Written by the semantic arm, read by three."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from recallmesh.core.arm import Indexed, IndexEntry, Removal, Vector
@@ -51,6 +53,10 @@ class VectorHit(NamedTuple):
     score: float
     fact_type: FactType
     time: Window | None = None
+
+
+vector_hit_of: Callable[[tuple[str, float, FactType, Window | None]], VectorHit] = partial(tuple.__new__, VectorHit)
+"""Makes a hit of a whole row, as ``hit_of`` does."""
 
 
 class VectorIndex(Protocol):

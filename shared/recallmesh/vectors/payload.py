@@ -11,7 +11,7 @@ from recallmesh.core.arm import IndexEntry, Vector
 from recallmesh.core.errors import EmbeddingMismatch
 from recallmesh.core.memory import FactType
 from recallmesh.core.time import Window
-from recallmesh.core.vectors import VectorHit
+from recallmesh.core.vectors import VectorHit, vector_hit_of
 
 MEMORY = "memory"
 BANK = "bank"
@@ -108,7 +108,7 @@ def hits_of(columns: HitColumns) -> tuple[VectorHit, ...]:
     memory_ids, scores, types, times = columns
     kinds = map(TYPES.__getitem__, types)
     windows = map(_window, times) if times else repeat(None)
-    return tuple(map(VectorHit._make, zip(memory_ids, scores, kinds, windows, strict=False)))
+    return tuple(map(vector_hit_of, zip(memory_ids, scores, kinds, windows, strict=False)))
 
 
 @lru_cache(WINDOWS_KEPT)
