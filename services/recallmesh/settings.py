@@ -55,7 +55,7 @@ class ServerSettings(BaseModel, extra="forbid", frozen=True):
     """The deadline, in seconds, of a call that brings none."""
     deadline_cap_s: float = Field(default=300.0, gt=0)
     """The longest deadline, in seconds, that a call may bring; longer ones are cut."""
-    in_flight: int = Field(default=256, gt=0)
+    in_flight: int = Field(default=64, gt=0)
     """The most calls worked on at once; more are refused with RESOURCE_EXHAUSTED and a delay."""
     drain_s: float = Field(default=1.0, ge=0)
     """Seconds between not being ready and refusing calls, on SIGTERM, so that clients can turn away."""

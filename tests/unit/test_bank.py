@@ -23,6 +23,7 @@ from recallmesh.core.ledger import MemoryEdit, MemoryFilter, OutboxAction
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
+from recallmesh.core.tuning import RecallTuning
 
 TOKENS = WordCounter()
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
@@ -124,6 +125,18 @@ async def test_a_bank_of_a_bad_name_is_not_made(admin):
         await admin.get_bank(BankRef("b2"))
     with pytest.raises(InvalidArgument):
         await admin.update_bank(REF, name="x" * 1000)
+
+
+async def test_a_configuration_that_no_recall_could_use_is_refused(admin):
+    bad = BankConfig(RecallTuning(proof_alpha=3.0, graph_strategy="nope"), RetainTuning(chunk_tokens=0))
+    with pytest.raises(InvalidArgument) as refused:
+        await admin.create_bank(BankRef("b9"), config=bad)
+    fields = [violation.field for violation in refused.value.violations]
+    assert fields == ["config.recall.proof_alpha", "config.recall.graph_strategy", "config.retain.chunk_tokens"]
+    with pytest.raises(BankNotFound):
+        await admin.get_bank(BankRef("b9"))
+    with pytest.raises(InvalidArgument):
+        await admin.update_bank(REF, config=bad)
 
 
 async def test_an_update_keeps_what_it_does_not_name(admin):

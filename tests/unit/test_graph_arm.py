@@ -11,6 +11,7 @@ from recallmesh.core.errors import InvalidArgument, StoreUnavailable
 from recallmesh.core.memory import ALL_FACT_TYPES, CausalLink, FactType, Mention
 from recallmesh.core.page import PageRequest
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, passes
+from recallmesh.core.tuning import GRAPH_STRATEGIES
 from recallmesh.core.vectors import VectorField, VectorHit
 from recallmesh.graph.arm import STRATEGIES, GraphArm
 from recallmesh.graph.embedded import open_embedded_graph_store
@@ -384,3 +385,7 @@ async def test_a_hit_tells_the_cosine_of_its_context_where_it_was_compared(arm, 
     told = {hit.memory_id: hit.context_cosine for hit in hits}
     assert told["m1"] == pytest.approx(0.75)
     assert told["m2"] is None
+
+
+def test_what_a_bank_may_ask_for_is_what_the_arm_can_do():
+    assert tuple(STRATEGIES) == GRAPH_STRATEGIES

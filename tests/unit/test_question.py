@@ -77,17 +77,18 @@ async def test_every_wrong_field_is_named():
         limit=-1,
         chunk_tokens=MAX_TOKENS + 1,
         source_tokens=-1,
-        tuning=RecallTuning(recency_alpha=1.5, cap_per_arm=-1, rerank_limit=-1),
+        tuning=RecallTuning(recency_alpha=1.5, cap_per_arm=-1, rerank_limit=-1, graph_strategy="nope"),
     )
     assert fields == [
         "query",
         "max_tokens",
-        "chunk_tokens",
-        "source_tokens",
+        "max_chunk_tokens",
+        "max_source_tokens",
         "limit",
         "tuning.recency_alpha",
         "tuning.cap_per_arm",
         "tuning.rerank_limit",
+        "tuning.graph_strategy",
     ]
 
 

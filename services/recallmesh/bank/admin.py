@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from uuid import uuid4
 
+from recallmesh.bank.config import check_config
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
 from recallmesh.core.arm import ArmName
@@ -41,6 +42,7 @@ class LedgerAdmin:
     async def create_bank(self, ref: BankRef, *, name: str = "", config: BankConfig | None = None) -> Bank:
         """Create a bank under an id that is free."""
         checked_bank_id(ref.bank_id)
+        check_config(config)
         checked_bank_name(name)
         bank = Bank(ref=ref, uid=uuid4().hex, created=self._now(), name=name, config=config or BankConfig())
         return await self._ledger.create_bank(bank)
@@ -57,6 +59,7 @@ class LedgerAdmin:
         self, ref: BankRef, *, name: str | None = None, config: BankConfig | None = None, version: int = 0
     ) -> Bank:
         """Change a bank's name or configuration."""
+        check_config(config)
         checked_bank_name(name or "")
         return await self._ledger.update_bank(ref, name=name, config=config, version=version)
 

@@ -11,9 +11,7 @@ from recallmesh.core.memory import ALL_FACT_TYPES, FactType
 from recallmesh.core.recall import RecallRequest
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
-from recallmesh.core.tuning import RecallTuning
-
-RERANK_LIMIT_MAX = 2000
+from recallmesh.core.tuning import tuning_violations
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ async def check(request: RecallRequest, *, tokens: TokenCounter, limit: int, now
 
     """
     text = request.query.replace("\0", "")
-    violations = [*_query(text), *_numbers(request), *_tuning(request.tuning)]
+    violations = [*_query(text), *_numbers(request), *tuning_violations(request.tuning, "tuning")]
     # A token is a byte at least: short texts need no counting, and counting is not for the event loop.
     if not violations and len(text.encode()) > limit and await asyncio.to_thread(tokens.count, text) > limit:
         violations.append(FieldViolation("query", f"is longer than {limit} tokens"))
@@ -62,8 +60,8 @@ def _query(text: str) -> list[FieldViolation]:
 def _numbers(request: RecallRequest) -> list[FieldViolation]:
     bounded = (
         ("max_tokens", request.max_tokens),
-        ("chunk_tokens", request.chunk_tokens),
-        ("source_tokens", request.source_tokens),
+        ("max_chunk_tokens", request.chunk_tokens),
+        ("max_source_tokens", request.source_tokens),
     )
     found = [
         FieldViolation(name, f"must be in [0, {MAX_TOKENS}]")
@@ -72,22 +70,4 @@ def _numbers(request: RecallRequest) -> list[FieldViolation]:
     ]
     if request.limit < 0:
         found.append(FieldViolation("limit", "must not be negative; 0 means no bound"))
-    return found
-
-
-def _tuning(tuning: RecallTuning) -> list[FieldViolation]:
-    alphas = {
-        "tuning.recency_alpha": tuning.recency_alpha,
-        "tuning.temporal_alpha": tuning.temporal_alpha,
-        "tuning.proof_alpha": tuning.proof_alpha,
-    }
-    found = [
-        FieldViolation(name, "must be in [0, 1]")
-        for name, value in alphas.items()
-        if value is not None and not 0 <= value <= 1
-    ]
-    if tuning.cap_per_arm is not None and tuning.cap_per_arm < 0:
-        found.append(FieldViolation("tuning.cap_per_arm", "must not be negative; 0 means no cap"))
-    if tuning.rerank_limit is not None and not 0 <= tuning.rerank_limit <= RERANK_LIMIT_MAX:
-        found.append(FieldViolation("tuning.rerank_limit", f"must be in [0, {RERANK_LIMIT_MAX}]"))
     return found

@@ -5,6 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.errors import FieldViolation
+
+GRAPH_STRATEGIES = ("link_expansion", "bfs", "mpfp")
+"""How the graph arm may follow links; the first is its default."""
+RERANK_LIMIT_MAX = 2000
 
 
 class Budget(StrEnum):
@@ -66,3 +71,24 @@ class RecallTuning:
     proof_alpha: float | None = None
     graph_strategy: str | None = None
     prefer_observations: bool | None = None
+
+
+def tuning_violations(tuning: RecallTuning, where: str) -> list[FieldViolation]:
+    """Return what is wrong with a tuning; ``where`` is its path in the request. Bank and request are checked alike."""
+    alphas = {
+        "recency_alpha": tuning.recency_alpha,
+        "temporal_alpha": tuning.temporal_alpha,
+        "proof_alpha": tuning.proof_alpha,
+    }
+    found = [
+        FieldViolation(f"{where}.{name}", "must be in [0, 1]")
+        for name, value in alphas.items()
+        if value is not None and not 0 <= value <= 1
+    ]
+    if tuning.cap_per_arm is not None and tuning.cap_per_arm < 0:
+        found.append(FieldViolation(f"{where}.cap_per_arm", "must not be negative; 0 means no cap"))
+    if tuning.rerank_limit is not None and not 0 <= tuning.rerank_limit <= RERANK_LIMIT_MAX:
+        found.append(FieldViolation(f"{where}.rerank_limit", f"must be in [0, {RERANK_LIMIT_MAX}]"))
+    if tuning.graph_strategy and tuning.graph_strategy not in GRAPH_STRATEGIES:
+        found.append(FieldViolation(f"{where}.graph_strategy", f"is none of {', '.join(GRAPH_STRATEGIES)}"))
+    return found

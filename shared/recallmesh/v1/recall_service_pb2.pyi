@@ -109,9 +109,9 @@ class RecallRequest(_message.Message):
     limit: _builtins.int
     """The most memories, 0 or more. The default, 0, is no bound."""
     max_chunk_tokens: _builtins.int
-    """The most tokens of source chunks, 0 or more; 8192 is a good value. Absent: no chunks."""
+    """The most tokens of source chunks, in [0, 1000000]; 8192 is a good value. Absent: no chunks."""
     max_source_tokens: _builtins.int
-    """The most tokens of observations' source facts, 0 or more; 4096 is a good value. Absent: no source facts."""
+    """The most tokens of observations' source facts, in [0, 1000000]; 4096 is a good value. Absent: no source facts."""
     include_entities: _builtins.bool
     """Whether the memories come with their entities."""
     trace: _builtins.bool

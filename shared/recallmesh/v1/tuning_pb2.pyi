@@ -153,15 +153,15 @@ class RecallTuning(_message.Message):
     cap_per_arm: _builtins.int
     """The most hits of one arm that enter fusion, 0 or more; 0 means no cap."""
     rerank_limit: _builtins.int
-    """The most candidates to rerank, 0 or more. The others follow in fused order."""
+    """The most candidates to rerank, in [0, 2000]. The others follow in fused order."""
     recency_curve: Global___RecencyCurve.ValueType
     """How recency falls with age. Unspecified: not said."""
     recency_alpha: _builtins.float
-    """The swing of the recency boost, in [0, 2]: 0.2 is 10 % either way."""
+    """The swing of the recency boost, in [0, 1]: 0.2 is 10 % either way."""
     temporal_alpha: _builtins.float
-    """The swing of the temporal boost, in [0, 2]."""
+    """The swing of the temporal boost, in [0, 1]."""
     proof_alpha: _builtins.float
-    """The swing of the proof boost, in [0, 2]."""
+    """The swing of the proof boost, in [0, 1]."""
     graph_strategy: _builtins.str
     """The graph arm's strategy: link_expansion, bfs or mpfp."""
     prefer_observations: _builtins.bool
