@@ -16,6 +16,7 @@ import structlog
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
+from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.ledger import Ledger
 from recallmesh.core.recall import Recaller
 from recallmesh.core.retain import Retainer
@@ -33,8 +34,18 @@ _log = structlog.get_logger("recallmesh.parts")
 
 
 def make_private(folder: Path) -> None:
-    """Make the data folder, for its owner alone; one that is there is left as it is."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make the data folder, for its owner alone; one that is there is left as it is.
+
+    Raises:
+        InvalidArgument: it is a file, or cannot be made.
+
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise InvalidArgument(FieldViolation("data", f"{folder} is a file, not a folder")) from error
+    except OSError as error:
+        raise InvalidArgument(FieldViolation("data", f"{folder} cannot be made: {error.strerror}")) from error
 
 
 @asynccontextmanager

@@ -60,7 +60,7 @@ async def serve(settings: Settings, hosted: frozenset[Part], started: Callable[[
         await asyncio.wait((serving.building, stopping), return_when=asyncio.FIRST_COMPLETED)
         if serving.building.done():
             await serving.building
-            started(f"{host_of(settings.server.listen)}:{serving.server.port}")
+            started(f"{host_of(settings.serve.listen)}:{serving.server.port}")
         await stopping
         _log.info("draining", calls=serving.server.door.inside)
 
@@ -68,7 +68,7 @@ async def serve(settings: Settings, hosted: frozenset[Part], started: Callable[[
 @asynccontextmanager
 async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIterator[Serving]:
     """Listen, and build the hosted parts meanwhile: the process lives before it is ready."""
-    own = settings.server
+    own = settings.serve
     check_listen(own.listen)
     async with (
         open_assembly(settings, hosted) as assembly,
@@ -159,6 +159,6 @@ def check_listen(listen: str) -> None:
 
 
 def _offer_metrics(settings: Settings, assembly: Assembly) -> None:
-    port = settings.server.metrics_port
+    port = settings.serve.metrics_port
     if port is not None:
-        start_http_server(port, host_of(settings.server.listen), registry=assembly.metrics.registry)
+        start_http_server(port, host_of(settings.serve.listen), registry=assembly.metrics.registry)

@@ -31,6 +31,10 @@ FOREIGN = re.compile(
 underscores are ours alone: a mistyped ``…__METRIC_PORT`` is no name of Kubernetes."""
 
 
+LIKE = 0.7
+"""How alike a name must be to a setting's to be taken for a slip of it, in [0, 1]."""
+
+
 def default_data() -> Path:
     """Return where a person's data lies by the XDG convention."""
     home = os.environ.get("XDG_DATA_HOME")
@@ -44,7 +48,7 @@ class LedgerSettings(BaseModel, extra="forbid", frozen=True):
     """Where the ledger is, as an SQLAlchemy URL. Absent: ``ledger.db`` (SQLite) in ``data``."""
 
 
-class ServerSettings(BaseModel, extra="forbid", frozen=True):
+class ServeSettings(BaseModel, extra="forbid", frozen=True):
     """How a process offers its services."""
 
     listen: str = "127.0.0.1:7070"
@@ -76,7 +80,7 @@ class Settings(BaseSettings):
     """The folder of the embedded stores. Default: ``~/.local/share/recallmesh`` (by XDG_DATA_HOME)."""
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
     """The least level that is logged: debug, info, warning or error."""
-    server: ServerSettings = Field(default_factory=ServerSettings)
+    serve: ServeSettings = Field(default_factory=ServeSettings)
     """How a process offers its services."""
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
     """The system of record."""
@@ -142,8 +146,9 @@ def _is_unknown(name: str) -> bool:
 
 
 def _unknown(name: str) -> str:
-    close = get_close_matches(name.upper(), known_names(), n=1, cutoff=0.5)
-    return f"is no setting{f'; did you mean {close[0]}?' if close else ''}"
+    ours = [known.removeprefix(PREFIX) for known in known_names()]
+    close = get_close_matches(name.upper().removeprefix(PREFIX), ours, n=1, cutoff=LIKE)
+    return f"is no setting{f'; did you mean {PREFIX}{close[0]}?' if close else ''}"
 
 
 def _no_json(cause: BaseException | None) -> list[FieldViolation]:

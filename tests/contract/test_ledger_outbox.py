@@ -8,8 +8,8 @@ from contract.ledger_bed import ARMS, LATER, MINUTE, NOW, Bed, backend, bed, chu
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
-from recallmesh.core.errors import BankNotFound, OperationNotFound
-from recallmesh.core.ledger import MemoryEdit, OutboxAction
+from recallmesh.core.errors import BankNotFound, OperationNotFound, RequestIdReused
+from recallmesh.core.ledger import MemoryEdit, OutboxAction, RequestRecord
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.core.page import PageRequest
@@ -108,8 +108,8 @@ async def test_the_outbox_tells_its_lag(bed: Bed):
 
 async def test_operations_are_leased_oldest_first_and_finished(bed: Bed):
     ledger = bed.ledger
-    one = await ledger.submit(bed.uid, OperationKind.RETAIN, b"one\x00", 3, NOW)
-    two = await ledger.submit(bed.uid, OperationKind.CONSOLIDATE, b"two", 1, NOW)
+    one = (await ledger.submit(bed.uid, OperationKind.RETAIN, b"one\x00", 3, NOW)).operation
+    two = (await ledger.submit(bed.uid, OperationKind.CONSOLIDATE, b"two", 1, NOW)).operation
     assert (one.state, one.total, one.attempts) == (OperationState.PENDING, 3, 0)
     job = await ledger.lease_job("w", lease=MINUTE, now=NOW)
     assert job is not None
@@ -127,7 +127,7 @@ async def test_operations_are_leased_oldest_first_and_finished(bed: Bed):
 
 
 async def test_a_dead_workers_operation_is_taken_over(bed: Bed):
-    submitted = await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)
+    submitted = (await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)).operation
     await bed.ledger.lease_job("dies", lease=MINUTE, now=NOW)
     assert await bed.ledger.lease_job("other", lease=MINUTE, now=NOW + MINUTE / 2) is None
     job = await bed.ledger.lease_job("other", lease=MINUTE, now=NOW + MINUTE)
@@ -136,7 +136,7 @@ async def test_a_dead_workers_operation_is_taken_over(bed: Bed):
 
 
 async def test_an_operation_that_is_to_be_tried_again_is_pending(bed: Bed):
-    submitted = await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)
+    submitted = (await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)).operation
     await bed.ledger.lease_job("w", lease=MINUTE, now=NOW)
     await bed.ledger.finish_job(submitted.id, memory_ids=(), error="busy", at=NOW, retry=True)
     pending = await bed.ledger.get_operation(bed.uid, submitted.id)
@@ -155,7 +155,7 @@ async def test_ten_workers_lease_ten_operations_once_each(bed: Bed):
 
 async def test_only_pending_operations_are_cancelled_and_only_stopped_ones_retried(bed: Bed):
     ledger = bed.ledger
-    submitted = await ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)
+    submitted = (await ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)).operation
     assert (await ledger.retry_operation(bed.uid, submitted.id, LATER)).updated == NOW
     assert (await ledger.cancel_operation(bed.uid, submitted.id, LATER)).state is OperationState.CANCELLED
     assert await ledger.lease_job("w", lease=MINUTE, now=LATER) is None
@@ -168,7 +168,7 @@ async def test_only_pending_operations_are_cancelled_and_only_stopped_ones_retri
 
 async def test_operations_belong_to_their_bank_and_come_in_pages(bed: Bed):
     other = await new_bank(bed.ledger, "other")
-    made = [await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW) for _ in range(3)]
+    made = [(await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)).operation for _ in range(3)]
     with pytest.raises(OperationNotFound):
         await bed.ledger.get_operation(other.uid, made[0].id)
     with pytest.raises(OperationNotFound):
@@ -181,6 +181,42 @@ async def test_operations_belong_to_their_bank_and_come_in_pages(bed: Bed):
         await bed.ledger.submit(uid(), OperationKind.RETAIN, b"", 1, NOW)
     await bed.ledger.delete_bank(BankRef("bank"), ARMS, NOW)
     assert await bed.ledger.lease_job("w", lease=MINUTE, now=NOW) is None
+
+
+async def test_a_request_id_is_one_operation_whatever_became_of_it(bed: Bed):
+    request = RequestRecord("r", "one")
+
+    async def submit(asked: RequestRecord | None = request, where: Bed = bed):
+        return await where.ledger.submit(where.uid, OperationKind.RETAIN, b"load", 1, NOW, asked)
+
+    answers = await asyncio.gather(*(submit() for _ in range(5)))
+    assert sorted(answer.replayed for answer in answers) == [False] + [True] * 4
+    (submitted,) = {answer.operation for answer in answers}
+    with pytest.raises(RequestIdReused):
+        await submit(RequestRecord("r", "two"))
+    await bed.ledger.cancel_operation(bed.uid, submitted.id, LATER)
+    again = await submit()
+    assert (again.operation.id, again.operation.state, again.replayed) == (submitted.id, OperationState.CANCELLED, True)
+    elsewhere = Bed(bed.ledger, await new_bank(bed.ledger, "elsewhere"))
+    assert not (await submit(RequestRecord("r", "two"), elsewhere)).replayed
+    nameless = [(await submit(None)).operation for _ in range(2)]
+    assert (await bed.ledger.list_operations(bed.uid, PageRequest())).rows == (again.operation, *nameless)
+
+
+async def test_an_operation_and_a_write_of_one_request_id_have_one_content(bed: Bed):
+    queued, other = RequestRecord("queued", "one"), RequestRecord("queued", "two")
+    await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW, queued)
+    assert await bed.ledger.find_request(bed.uid, queued) is None
+    with pytest.raises(RequestIdReused):
+        await bed.ledger.find_request(bed.uid, other)
+    with pytest.raises(RequestIdReused):
+        await bed.write("doc", chunk("a", "a"), request=other)
+    assert (await bed.stats()).memories == 0
+    assert not (await bed.write("doc", chunk("a", "a"), request=queued)).replayed
+
+    await bed.write("doc2", chunk("b", "b"), request=RequestRecord("written", "one"))
+    with pytest.raises(RequestIdReused):
+        await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW, RequestRecord("written", "two"))
 
 
 async def test_rows_of_a_very_large_write_are_settled_at_once(bed: Bed):

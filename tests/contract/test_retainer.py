@@ -1,5 +1,6 @@
 """What every retainer must do: retain on a real ledger, in process and over the wire."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,6 +14,8 @@ from unit.retain_fakes import NOW, REF, Bench, open_bench
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import BankNotFound, InvalidArgument, MeshError, NoVisionModel, RequestIdReused
+from recallmesh.core.operation import OperationKind, OperationState
+from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import (
     Attachment,
     DeliveryState,
@@ -23,6 +26,7 @@ from recallmesh.core.retain import (
     RetainRequest,
     UpdateMode,
 )
+from recallmesh.retain.jobs import JobWorker
 from recallmesh.rpc.retainer import RemoteRetainer, host_retainer
 
 PENDING, STORED = DeliveryState.PENDING, DeliveryState.STORED
@@ -124,6 +128,74 @@ async def test_a_call_that_does_not_wait_gives_an_operation(bench_and_retainer):
     assert answer == RetainAnswer(operation_id=answer.operation_id)
     assert (await bench.ledger.get_operation(bench.bank.uid, answer.operation_id)).state.value == "pending"
     assert await bench.texts() == []
+
+
+async def operations(bench: Bench):
+    return (await bench.ledger.list_operations(bench.bank.uid, PageRequest())).rows
+
+
+async def carry_out(bench: Bench) -> None:
+    worker = JobWorker(bench.ledger, {OperationKind.RETAIN: bench.retainer.work}, worker="w", now=bench.clock)
+    while await worker.step():
+        pass
+
+
+async def test_a_request_id_is_taken_when_a_call_that_does_not_wait_is_taken_in(bench_and_retainer):
+    bench, retainer = bench_and_retainer
+    calls = (retainer.retain(asked(item(f"Fact {n}."), wait=False)) for n in range(24))
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    (submitted,) = [answer for answer in answers if isinstance(answer, RetainAnswer)]
+    refused = [answer for answer in answers if isinstance(answer, RequestIdReused)]
+    assert len(refused) == 23
+    assert not submitted.replayed
+    assert [operation.id for operation in await operations(bench)] == [submitted.operation_id]
+    await carry_out(bench)
+    assert [operation.state for operation in await operations(bench)] == [OperationState.SUCCEEDED]
+    assert await bench.texts() == [f"Fact {answers.index(submitted)}."]
+
+
+async def test_the_same_call_while_it_is_queued_is_the_same_operation(bench_and_retainer):
+    bench, retainer = bench_and_retainer
+    request = replace(FULL, wait=False)
+    first = await retainer.retain(request)
+    assert await retainer.retain(request) == replace(first, replayed=True)
+    assert [operation.id for operation in await operations(bench)] == [first.operation_id]
+
+
+async def test_a_call_that_waits_and_one_that_does_not_share_the_request_id(bench_and_retainer):
+    bench, retainer = bench_and_retainer
+    queued = await retainer.retain(asked(item("A fact."), wait=False))
+    with pytest.raises(RequestIdReused):
+        await retainer.retain(asked(item("Another.")))
+    assert await bench.texts() == []
+    waited = await retainer.retain(asked(item("A fact.")))
+    assert not waited.replayed
+    await carry_out(bench)
+    (done,) = await operations(bench)
+    assert (done.id, done.state) == (queued.operation_id, OperationState.SUCCEEDED)
+    assert done.memory_ids == waited.items[0].memory_ids
+    assert await bench.texts() == ["A fact."]
+    with pytest.raises(RequestIdReused):
+        await retainer.retain(asked(item("Another."), wait=False))
+    assert await retainer.retain(asked(item("A fact."), wait=False)) == replace(waited, replayed=True)
+
+
+@pytest.mark.parametrize("wait", [True, False])
+async def test_a_bank_deleted_meanwhile_is_named_as_the_caller_names_it(bench_and_retainer, wait):
+    bench, retainer = bench_and_retainer
+    # Deleted after retain read the bank: while it embeds, or before it looks whether the request came before.
+    owner, name = (bench.embedder, "embed") if wait else (bench.ledger, "find_request")
+    go_on = getattr(owner, name)
+
+    async def delete_first(*given):
+        await bench.ledger.delete_bank(REF, (), NOW)
+        return await go_on(*given)
+
+    setattr(owner, name, delete_first)
+    with pytest.raises(BankNotFound) as caught:
+        await retainer.retain(asked(item("A fact."), wait=wait))
+    assert caught.value.metadata["bank"] == REF.bank_id
+    assert bench.bank.uid not in caught.value.message
 
 
 async def test_the_same_content_again_keeps_its_memories(bench_and_retainer):

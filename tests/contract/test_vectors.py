@@ -24,7 +24,8 @@ from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTes
 from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.vectors import VectorField, VectorIndex, VectorQuery
 from recallmesh.rpc.vectors import RemoteVectors, host_vectors
-from recallmesh.vectors.embedded import open_embedded_vectors
+from recallmesh.vectors import embedded
+from recallmesh.vectors.embedded import CALLS_AT_ONCE, open_embedded_vectors
 from recallmesh.vectors.shelf import shelf_name
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -132,6 +133,8 @@ async def test_a_batch_is_answered_in_its_order(index: VectorIndex) -> None:
     answers = await index.search((ask(vector=EAST, limit=1), ask(bank="none"), ask(limit=1)))
     assert [[hit.memory_id for hit in answer] for answer in answers] == [[mid(2)], [], [mid(1)]]
     assert await index.search(()) == ()
+    many = await index.search(tuple(ask(vector=NORTH if n % 3 else EAST, limit=1) for n in range(50)))
+    assert [hit.memory_id for (hit,) in many] == [mid(1) if n % 3 else mid(2) for n in range(50)]
 
 
 async def test_an_unknown_bank_has_no_hits_and_can_be_dropped(index: VectorIndex) -> None:
@@ -472,6 +475,61 @@ async def test_calls_in_hand_are_told_when_the_worker_is_killed(tmp_path: Path) 
         os.kill(index._process.pid, signal.SIGKILL)
         with pytest.raises(StoreUnavailable):
             await waiting
+        await index.check()
+
+
+async def test_a_small_search_does_not_wait_behind_a_large_one_or_a_large_write(tmp_path: Path) -> None:
+    async with open_embedded_vectors(tmp_path, fingerprint="model-a", dimensions=SIZE) as index:
+        await index.upsert("b2", (entry(1),))
+        write = asyncio.create_task(index.upsert("b1", tuple(entry(n) for n in range(2_000))))
+        large = asyncio.create_task(index.search((ask(),) * 400))
+        await asyncio.sleep(0.01)
+        assert await found(index, ask(bank="b2")) == [1]
+        assert not large.done()
+        assert not write.done()
+        assert len(await large) == 400
+        await write
+
+
+async def test_the_rest_of_a_large_search_is_not_sent_once_its_caller_has_gone(tmp_path: Path) -> None:
+    async with open_embedded_vectors(tmp_path, fingerprint="model-a", dimensions=SIZE) as index:
+        large = asyncio.create_task(index.search((ask(),) * 1_600))
+        await asyncio.sleep(0.01)
+        large.cancel()
+        await asyncio.gather(large, return_exceptions=True)
+        sent = next(index._numbers)
+        assert await found(index, ask()) == []
+        await asyncio.sleep(0.05)
+        assert next(index._numbers) == sent + 2 < 100
+
+
+async def test_abandoned_calls_keep_their_turn_until_the_worker_is_done_with_them(tmp_path: Path) -> None:
+    async with open_embedded_vectors(tmp_path, fingerprint="model-a", dimensions=SIZE) as index:
+        os.kill(index._process.pid, signal.SIGSTOP)
+        tasks = [asyncio.create_task(found(index, ask())) for _ in range(20)]
+        for task in tasks:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert len(index._waiting) <= CALLS_AT_ONCE
+        os.kill(index._process.pid, signal.SIGCONT)
+        assert await found(index, ask()) == []
+
+
+async def test_a_busy_worker_is_not_down_but_one_that_stands_still_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_embedded_vectors(tmp_path, fingerprint="model-a", dimensions=SIZE) as index:
+        os.kill(index._process.pid, signal.SIGSTOP)
+        tasks = [asyncio.create_task(index.search((ask(),) * 40)) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        await asyncio.wait_for(index.check(), 5)
+        monkeypatch.setattr(embedded, "STALL_S", 0.0)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(index.check(), 0.1)
+        os.kill(index._process.pid, signal.SIGCONT)
+        assert [len(answers) for answers in await asyncio.gather(*tasks)] == [40] * 5
         await index.check()
 
 

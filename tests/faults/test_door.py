@@ -48,7 +48,7 @@ async def test_what_kubernetes_puts_into_the_environment_does_no_harm(tmp_path):
         ({"RECALLMESH_KEYWORD__ADRESS": "x"}, "did you mean RECALLMESH_KEYWORD__ADDRESS?"),
         ({"RECALLMESH_RECALL__ARMS": "keyword"}, "RECALLMESH_RECALL__ARMS"),
         ({"RECALLMESH_LEDGER__URL": "nonsense"}, "ledger.url"),
-        ({"RECALLMESH_SERVER__LISTEN": "0.0.0.0:0"}, None),
+        ({"RECALLMESH_SERVE__LISTEN": "0.0.0.0:0"}, None),
     ],
     ids=["an unknown name", "a value that is no JSON", "no database", "another listen than the one given"],
 )

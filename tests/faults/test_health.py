@@ -83,7 +83,7 @@ async def test_vectors_of_another_size_make_a_process_not_ready_and_are_not_wipe
     (note,) = [path for path in data.rglob("*.json") if "dimensions" in path.read_text("utf-8")]
     held = note.read_text("utf-8")
     note.write_text(json.dumps(json.loads(held) | {"dimensions": 7}), "utf-8")
-    settings = Settings(data=data, server={"listen": "127.0.0.1:0", "drain_s": 0})
+    settings = Settings(data=data, serve={"listen": "127.0.0.1:0", "drain_s": 0})
     async with open_serving(settings, frozenset({Part.SEMANTIC, Part.EMBEDDER})) as serving:
         address = f"127.0.0.1:{serving.server.port}"
         async with open_channel(address) as channel:
@@ -104,7 +104,7 @@ async def test_vectors_of_another_size_make_a_process_not_ready_and_are_not_wipe
 
 
 async def test_reflection_is_offered_by_flag_alone(tmp_path):
-    shown = Process(("keyword",), tmp_path / "a", tmp_path / "a.log", {"RECALLMESH_SERVER__REFLECTION": "true"})
+    shown = Process(("keyword",), tmp_path / "a", tmp_path / "a.log", {"RECALLMESH_SERVE__REFLECTION": "true"})
     hidden = Process(("keyword",), tmp_path / "b", tmp_path / "b.log")
     async with open_processes({"shown": shown, "hidden": hidden}):
         assert "recallmesh.v1.ArmService" in await reflected(shown.address)

@@ -38,7 +38,7 @@ def test_the_defaults_have_no_warnings(given):
     [
         ({"RERANKER__BACKEND": "none"}, "RECALLMESH_RERANKER__BACKEND"),
         ({"SEMANTIC__ADDRESS": "127.0.0.1:1"}, "RECALLMESH_GRAPH__ADDRESS"),
-        ({"SERVER__DEADLINE_S": "400"}, "RECALLMESH_SERVER__DEADLINE_S"),
+        ({"SERVE__DEADLINE_S": "400"}, "RECALLMESH_SERVE__DEADLINE_S"),
         ({"RECALL__TIMEOUT_S": "400"}, "RECALLMESH_RECALL__TIMEOUT_S"),
         ({"RECALL__RERANKING": "false"}, "RECALLMESH_RECALL__RERANKING"),
         ({"RECALL__ARMS_SHARE": "0.2"}, "RECALLMESH_RECALL__ARMS_SHARE"),

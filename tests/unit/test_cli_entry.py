@@ -71,11 +71,11 @@ def test_an_unknown_setting_is_named_with_a_proposal(monkeypatch, capsys):
 
 
 def test_every_wrong_setting_is_named(monkeypatch, capsys):
-    monkeypatch.setenv("RECALLMESH_SERVER__DRAIN_S", "x")
+    monkeypatch.setenv("RECALLMESH_SERVE__DRAIN_S", "x")
     monkeypatch.setenv("RECALLMESH_GRAPH__ORIGINS", "0")
     assert main(["check-config"]) == 2
     told = capsys.readouterr().err
-    assert "RECALLMESH_SERVER__DRAIN_S" in told
+    assert "RECALLMESH_SERVE__DRAIN_S" in told
     assert "RECALLMESH_GRAPH__ORIGINS" in told
 
 

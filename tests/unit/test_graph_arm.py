@@ -389,3 +389,14 @@ async def test_a_hit_tells_the_cosine_of_its_context_where_it_was_compared(arm, 
 
 def test_what_a_bank_may_ask_for_is_what_the_arm_can_do():
     assert tuple(STRATEGIES) == GRAPH_STRATEGIES
+
+
+async def test_entries_of_one_text_share_a_question_and_are_linked_to_each_other_and_what_is_stored(
+    arm, store, vectors
+):
+    await fill(arm, vectors, entry("old", vector=at(1.0)))
+    vectors.asked.clear()
+    await fill(arm, vectors, *(entry(f"m{n}", vector=at(1.0)) for n in range(3)), entry("far", vector=at(0.0)))
+    assert [query.exclude for query in vectors.asked] == [("m0", "m1", "m2"), ("far",)]
+    edges = await store.read(lambda reads: reads.edges(BANK, ("m1",), 20))
+    assert {edge.target_id for edge in edges} == {"old", "m0", "m2"}

@@ -76,7 +76,9 @@ async def test_a_passing_failure_is_tried_five_times(tmp_path):
 
 async def test_an_operation_that_nobody_here_does_fails_and_says_so(tmp_path):
     async with open_bench(tmp_path) as bench:
-        operation = await bench.ledger.submit(bench.bank.uid, OperationKind.CONSOLIDATE, b"", 1, bench.clock())
+        operation = (
+            await bench.ledger.submit(bench.bank.uid, OperationKind.CONSOLIDATE, b"", 1, bench.clock())
+        ).operation
         await worker(bench).step()
         done = await state(bench, operation.id)
         assert done.state is OperationState.FAILED

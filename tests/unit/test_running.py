@@ -1,10 +1,13 @@
-"""Loops that run beside the calls."""
+"""What the composition root does beside building: loops that run beside the calls, and the data folder."""
 
 import asyncio
 
 import pytest
 
 from recallmesh import parts
+from recallmesh.core.errors import InvalidArgument
+from recallmesh.core.retain import RetainItem
+from recallmesh.parts import make_private
 
 
 async def test_a_loop_that_a_bug_ended_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,3 +26,22 @@ async def test_a_loop_that_a_bug_ended_is_started_again(monkeypatch: pytest.Monk
     async with parts.running(loop):
         await asyncio.wait_for(again.wait(), 5)
     assert began == 2
+
+
+def test_a_data_folder_that_is_a_file_is_refused_by_name(tmp_path):
+    taken = tmp_path / "notes.jsonl"
+    taken.write_text("x", encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="is a file, not a folder"):
+        make_private(taken)
+    with pytest.raises(InvalidArgument, match="cannot be made"):
+        make_private(taken / "below")
+
+
+def test_a_new_data_folder_is_its_owners_alone(tmp_path):
+    make_private(tmp_path / "new" / "data")
+    assert (tmp_path / "new" / "data").stat().st_mode & 0o077 == 0
+
+
+def test_a_bare_string_is_no_content():
+    with pytest.raises(InvalidArgument, match="content"):
+        RetainItem(content="a plain text")

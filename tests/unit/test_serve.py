@@ -18,7 +18,7 @@ from recallmesh.serve import check_listen, host, host_of, open_serving
 from recallmesh.settings import Settings
 
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-SERVER = {"listen": "127.0.0.1:0", "drain_s": 0}
+SERVE = {"listen": "127.0.0.1:0", "drain_s": 0}
 
 
 def at(serving):
@@ -91,7 +91,7 @@ async def test_a_reranker_that_is_switched_off_is_not_offered(tmp_path):
 async def test_a_process_that_waits_for_another_lives_and_is_not_ready(tmp_path):
     settings = Settings(
         data=tmp_path,
-        server=SERVER,
+        serve=SERVE,
         embedder={"address": "127.0.0.1:1"},
         semantic={"address": "127.0.0.1:1"},
     )
@@ -106,7 +106,7 @@ async def test_a_process_that_waits_for_another_lives_and_is_not_ready(tmp_path)
 
 
 async def test_a_store_that_another_process_has_makes_a_process_wait_and_live(tmp_path):
-    settings = Settings(data=tmp_path, server=SERVER)
+    settings = Settings(data=tmp_path, serve=SERVE)
     keyword = frozenset({Part.KEYWORD})
     async with open_serving(settings, keyword) as first:
         await first.building
@@ -125,7 +125,7 @@ async def test_a_store_that_another_process_has_makes_a_process_wait_and_live(tm
 
 
 async def test_a_process_that_waited_for_a_store_serves_once_it_has_it(tmp_path):
-    settings = Settings(data=tmp_path, server=SERVER)
+    settings = Settings(data=tmp_path, serve=SERVE)
     keyword = frozenset({Part.KEYWORD})
     async with AsyncExitStack() as stack:
         async with open_serving(settings, keyword) as first:
@@ -140,7 +140,7 @@ async def test_a_process_that_waited_for_a_store_serves_once_it_has_it(tmp_path)
 
 @pytest.mark.parametrize("url", ["nonsense", "postgresql://someone:secret@db/mesh", "oracle+x://"])
 async def test_a_ledger_that_cannot_be_ends_the_process_by_its_fault(tmp_path, url):
-    settings = Settings(data=tmp_path, server=SERVER, ledger={"url": url})
+    settings = Settings(data=tmp_path, serve=SERVE, ledger={"url": url})
     async with open_serving(settings, frozenset({Part.BANK})) as serving:
         with pytest.raises(InvalidArgument, match=r"ledger\.url") as caught:
             await serving.building
@@ -149,7 +149,7 @@ async def test_a_ledger_that_cannot_be_ends_the_process_by_its_fault(tmp_path, u
 
 async def test_metrics_are_offered_on_a_port_of_their_own(tmp_path):
     (port,) = free_ports(1)
-    settings = Settings(data=tmp_path, server={"listen": "127.0.0.1:0", "metrics_port": port, "drain_s": 0})
+    settings = Settings(data=tmp_path, serve={"listen": "127.0.0.1:0", "metrics_port": port, "drain_s": 0})
     async with open_serving(settings, frozenset({Part.KEYWORD})):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")

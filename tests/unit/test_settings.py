@@ -61,7 +61,7 @@ def test_an_empty_variable_is_as_none(monkeypatch):
         ("RECALLMESH_KEYWORD__ADRESS", "RECALLMESH_KEYWORD__ADDRESS"),
         ("RECALLMESH_KEYWORD_ADDRESS", "RECALLMESH_KEYWORD__ADDRESS"),
         ("RECALLMESH_DATE", "RECALLMESH_DATA"),
-        ("RECALLMESH_SERVER__METRIC_PORT", "RECALLMESH_SERVER__METRICS_PORT"),
+        ("RECALLMESH_SERVE__METRIC_PORT", "RECALLMESH_SERVE__METRICS_PORT"),
         ("RECALLMESH_RECALL__TIMEOUTS", "RECALLMESH_RECALL__TIMEOUT_S"),
     ],
 )
@@ -106,7 +106,7 @@ def test_no_setting_of_ours_is_a_name_of_kubernetes():
     [
         ("RECALLMESH_RECALL__TIMEOUT_S", "-1"),
         ("RECALLMESH_RECALL__TIMEOUT_S", "soon"),
-        ("RECALLMESH_SERVER__METRICS_PORT", "70000"),
+        ("RECALLMESH_SERVE__METRICS_PORT", "70000"),
         ("RECALLMESH_LOG_LEVEL", "chatty"),
         ("RECALLMESH_GRAPH__STRATEGY", "guess"),
         ("RECALLMESH_RERANKER__BACKEND", "magic"),
@@ -139,3 +139,11 @@ def test_every_setting_has_a_name_and_no_two_the_same():
     names = known_names()
     assert len(names) == len(set(names)) > 60
     assert all(f"RECALLMESH_{part.upper()}__{end}" in names for part in Part for end in ("ADDRESS", "TIMEOUT_S"))
+
+
+def test_the_address_of_the_command_line_is_no_setting_of_a_server(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_SERVER", "127.0.0.1:7070")
+    assert load_settings().serve.listen == "127.0.0.1:7070"
+    monkeypatch.setenv("RECALLMESH_SERVE", "127.0.0.1:7070")
+    with pytest.raises(InvalidArgument, match=r"^RECALLMESH_SERVE: is no setting"):
+        load_settings()

@@ -74,14 +74,14 @@ def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "Its seeds and semantic links cost a call each. Give RECALLMESH_GRAPH__ADDRESS, or run both in one place.",
     )
     yield (
-        settings.server.deadline_s > settings.server.deadline_cap_s,
+        settings.serve.deadline_s > settings.serve.deadline_cap_s,
         "the default deadline is longer than the longest allowed",
-        "Calls without a deadline get RECALLMESH_SERVER__DEADLINE_CAP_S. Lower RECALLMESH_SERVER__DEADLINE_S.",
+        "Calls without a deadline get RECALLMESH_SERVE__DEADLINE_CAP_S. Lower RECALLMESH_SERVE__DEADLINE_S.",
     )
     yield (
-        settings.recall.timeout_s > settings.server.deadline_cap_s,
+        settings.recall.timeout_s > settings.serve.deadline_cap_s,
         "recall may take longer than a call is allowed to",
-        "RECALLMESH_RECALL__TIMEOUT_S should be below RECALLMESH_SERVER__DEADLINE_CAP_S.",
+        "RECALLMESH_RECALL__TIMEOUT_S should be below RECALLMESH_SERVE__DEADLINE_CAP_S.",
     )
     yield (
         not settings.recall.embed_share < settings.recall.arms_share < settings.recall.rerank_share,

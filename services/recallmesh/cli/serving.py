@@ -22,7 +22,7 @@ async def run(words: argparse.Namespace) -> int:
     """Serve until told to stop."""
     settings = load_settings(data=folder(words.data))
     if words.listen:
-        settings = settings.model_copy(update={"server": settings.server.model_copy(update={"listen": words.listen})})
+        settings = settings.model_copy(update={"serve": settings.serve.model_copy(update={"listen": words.listen})})
     set_up_logging(level=settings.log_level)
     hosted = hosted_parts(words.parts, settings)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 from types import MappingProxyType
 
-from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, hit_of
+from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector, hit_of
 from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQuery
@@ -134,7 +134,11 @@ class GraphArm:
     ) -> dict[str, tuple[VectorHit, ...]]:
         if self._vectors is None or not self._neighbours:
             return {}
-        asked = [(entry.memory_id, entry.vector) for entry in entries if entry.vector is not None]
+        # One question for all that say the same: how near they are to each other the batch itself knows.
+        same: dict[Vector, list[str]] = {}
+        for entry in entries:
+            if entry.vector is not None:
+                same.setdefault(entry.vector, []).append(entry.memory_id)
         questions = tuple(
             VectorQuery(
                 bank_uid,
@@ -142,12 +146,15 @@ class GraphArm:
                 VectorField.TEXT,
                 limit=self._neighbours,
                 min_score=self._threshold,
-                exclude=(memory_id,),
+                exclude=tuple(memory_ids),
+                times=False,
             )
-            for memory_id, vector in asked
+            for vector, memory_ids in same.items()
         )
         answers = await self._vectors.search(questions) if questions else ()
-        return {memory_id: hits for (memory_id, _), hits in zip(asked, answers, strict=True)}
+        return {
+            memory_id: hits for memory_ids, hits in zip(same.values(), answers, strict=True) for memory_id in memory_ids
+        }
 
     def _nodes(self, entries: tuple[IndexEntry, ...], stored: Mapping[str, tuple[VectorHit, ...]]) -> tuple[Node, ...]:
         batch = batch_cosines(entries, self._threshold) if self._neighbours else {}

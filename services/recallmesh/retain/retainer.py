@@ -1,7 +1,8 @@
 """The retainer: takes items in, makes memories of them, commits, and fans out to the arms."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
@@ -11,7 +12,7 @@ import structlog
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.bank import Bank
 from recallmesh.core.encoder import Embedder
-from recallmesh.core.errors import ConflictingWrite, MeshError
+from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError
 from recallmesh.core.ledger import BankLedger, Commit, Job, MemoryLedger, RequestRecord, Write, WriteLedger
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
@@ -73,28 +74,32 @@ class MeshRetainer:
         taken = await asyncio.to_thread(take_in, request, vision=self._extractor.vision)
         bank = await self._ledger.get_bank(request.bank)
         check_mode(self._extractor, taken.mode or bank.config.retain.mode)
-        if request.wait:
-            return await self._carry_out(bank, taken, received)
-        return await self._submit(bank, taken, received)
+        with _known_by_its_id(bank):
+            if request.wait:
+                return await self._carry_out(bank, taken, received)
+            return await self._submit(bank, taken, received)
 
     async def work(self, job: Job) -> tuple[str, ...]:
         """Carry out a request that did not wait; returns the memory ids."""
         request, received = await asyncio.to_thread(request_from_bytes, job.payload)
-        answer = await self._carry_out(job.bank, request, received)
+        with _known_by_its_id(job.bank):
+            answer = await self._carry_out(job.bank, request, received)
         return tuple(one for item in answer.items for one in item.memory_ids)
 
     async def _submit(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
-        if request.request_id:
-            record = await asyncio.to_thread(_record, request)
-            if record is not None and await self._ledger.find_request(bank.uid, record) is not None:
+        record = await asyncio.to_thread(_record, request)
+        if record is not None:
+            if await self._ledger.find_request(bank.uid, record) is not None:
                 return await self._carry_out(bank, request, received)
         else:
             # A worker that takes over from a dead one must not keep things twice.
             request = replace(request, request_id=self._new_id())
         payload = await asyncio.to_thread(request_to_bytes, request, received)
-        operation = await self._ledger.submit(bank.uid, OperationKind.RETAIN, payload, len(request.items), received)
+        submitted = await self._ledger.submit(
+            bank.uid, OperationKind.RETAIN, payload, len(request.items), received, record
+        )
         self._on_pending()
-        return RetainAnswer(operation_id=operation.id)
+        return RetainAnswer(operation_id=submitted.operation.id, replayed=submitted.replayed)
 
     async def _carry_out(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
         record = await asyncio.to_thread(_record, request)
@@ -175,6 +180,15 @@ class MeshRetainer:
         if any(one.state is DeliveryState.PENDING for one in deliveries):
             self._on_pending()
         return with_temporal(deliveries)
+
+
+@contextmanager
+def _known_by_its_id(bank: Bank) -> Iterator[None]:
+    """Say of a bank that was deleted meanwhile that the caller's is gone: the ledger's word for it is its uid."""
+    try:
+        yield
+    except BankNotFound as error:
+        raise BankNotFound(bank.ref.bank_id) from error
 
 
 def _record(request: RetainRequest) -> RequestRecord | None:

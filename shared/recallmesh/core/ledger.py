@@ -66,6 +66,14 @@ class RequestRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Submission:
+    """An operation in the queue; ``replayed``: the request id had put it there before, and nothing was added."""
+
+    operation: Operation
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """One transaction of a retain. ``arms`` are those that must index what it writes."""
 
@@ -275,7 +283,7 @@ class WriteLedger(Protocol):
         """Return what the request id wrote before, if it came before.
 
         Raises:
-            RequestIdReused: it came with other content.
+            RequestIdReused: it came with other content, or an operation with other content has it.
 
         """
         ...
@@ -288,7 +296,7 @@ class WriteLedger(Protocol):
         """Write everything in one transaction, or find the request id used and replay it.
 
         Raises:
-            RequestIdReused: it came before with other content.
+            RequestIdReused: it came before with other content, or an operation with other content has it.
             ConflictingWrite: another write came between; may be tried again.
             BankNotFound: the bank was deleted meanwhile.
 
@@ -325,8 +333,24 @@ class WriteLedger(Protocol):
         """Return per arm the number of rows and the age of the oldest."""
         ...
 
-    async def submit(self, bank_uid: str, kind: OperationKind, payload: bytes, total: int, at: datetime) -> Operation:
-        """Put an operation in the queue."""
+    async def submit(
+        self,
+        bank_uid: str,
+        kind: OperationKind,
+        payload: bytes,
+        total: int,
+        at: datetime,
+        request: RequestRecord | None = None,
+    ) -> Submission:
+        """Put an operation in the queue, or find the one that has the request id, whatever became of it.
+
+        An id that a write has is no hindrance when the content is the same: that operation will replay the write.
+
+        Raises:
+            RequestIdReused: the id came before with other content, for an operation or a write.
+            BankNotFound: the bank was deleted meanwhile.
+
+        """
         ...
 
     async def lease_job(self, worker: str, *, lease: timedelta, now: datetime) -> Job | None:

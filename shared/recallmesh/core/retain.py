@@ -8,6 +8,7 @@ from typing import Protocol
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
+from recallmesh.core.errors import FieldViolation, InvalidArgument
 
 
 class UpdateMode(StrEnum):
@@ -44,6 +45,10 @@ class RetainItem:
     ``content`` is ordered blocks. ``time`` is when it was said (absent with ``timeless`` false: now; with ``timeless``
     true: it has none). ``context`` says who is speaking or what this is. Items of one call that name the same
     ``document_id`` are that document's content, in order; without one each item is a document of its own.
+
+    Raises:
+        InvalidArgument: ``content`` is a bare string.
+
     """
 
     content: tuple[ContentBlock, ...]
@@ -57,6 +62,11 @@ class RetainItem:
     observation_scopes: tuple[tuple[str, ...], ...] = ()
     update_mode: UpdateMode = UpdateMode.REPLACE
     receipt_uri: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a bare string: as a sequence of blocks it would be torn into its letters."""
+        if isinstance(self.content, str):
+            raise InvalidArgument(FieldViolation("content", "must be a tuple of blocks, such as (text,)"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from sqlite3 import Connection as SqliteConnection
 from sqlite3 import Error as SqliteError
 from typing import TypeVar
 
+import structlog
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
@@ -31,6 +32,10 @@ DRIVER_ERRORS = (DBAPIError, SqliteError)
 """SQLAlchemy passes on as it is what goes wrong while a new connection is prepared."""
 EXAMPLE = "sqlite:////srv/recallmesh/ledger.db"
 CLOSED = "the ledger is closed"
+_CAUSES = {"disk is full": "the disk is full", "readonly database": "the database is read-only"}
+"""Part of SQLite's own words (its ``sqlite3ErrStr``) and ours: what an operator can mend, and only then can we."""
+
+_log = structlog.get_logger("recallmesh.ledger")
 
 
 class Database:
@@ -79,8 +84,12 @@ def _transact(engine: Engine, work: Callable[[Connection], T]) -> T:
 
 
 def translated(error: DBAPIError | SqliteError) -> MeshError:
-    """Return what a driver's error means to the caller."""
-    said = str(error).lower()
+    """Return what a driver's error means to the caller; the driver's own word goes to the log."""
+    # Not str(error): SQLAlchemy adds the statement and its values, which are what banks were told.
+    driver = error.orig if isinstance(error, DBAPIError) else error
+    code = getattr(driver, "sqlite_errorname", "")
+    _log.warning("ledger.driver_failed", error=str(driver), kind=type(driver).__name__, code=code)
+    said = str(driver).lower()
     if isinstance(error, IntegrityError):
         return ConflictingWrite("another write came between; try again")
     if isinstance(error, OperationalError):
@@ -88,6 +97,9 @@ def translated(error: DBAPIError | SqliteError) -> MeshError:
             return ConflictingWrite("the ledger is busy with other writes; try again")
         if "no such table" in said or "no such column" in said:
             return NotReady("the ledger's schema is not the one this version needs; it has to be migrated first")
+    for words, cause in _CAUSES.items():
+        if words in said:
+            return StoreUnavailable(f"the ledger cannot be written: {cause}")
     return StoreUnavailable("the ledger's database does not answer")
 
 

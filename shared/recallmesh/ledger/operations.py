@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, insert, or_, select, update
 
 from recallmesh.core.errors import OperationNotFound
-from recallmesh.core.ledger import Job
+from recallmesh.core.ledger import Job, RequestRecord, Submission
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.ledger.banks import bank_of, lock_bank
@@ -16,6 +16,7 @@ from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import banks, operations
+from recallmesh.ledger.writing import find_request
 
 _OF_CALLERS = tuple(column for column in operations.c if column.name != "payload")
 
@@ -67,9 +68,17 @@ class SqlOperations:
         return await self._database.write(work)
 
 
-def submit_operation(connection: Connection, bank_uid: str, operation: Operation, payload: bytes) -> Operation:
-    """Put an operation in the queue; raises ``BankNotFound``."""
+def submit_operation(
+    connection: Connection, bank_uid: str, operation: Operation, payload: bytes, request: RequestRecord | None
+) -> Submission:
+    """Put an operation in the queue, or find the request id's; raises ``BankNotFound``, ``RequestIdReused``."""
     lock_bank(connection, bank_uid)
+    if request:
+        find_request(connection, bank_uid, request)  # refuses the id if it came with other content
+        which = (operations.c.bank_uid == bank_uid) & (operations.c.request_id == request.request_id)
+        found = connection.execute(select(*_OF_CALLERS).where(which)).first()
+        if found is not None:
+            return Submission(_operation_of(found), replayed=True)
     row = {
         "id": operation.id,
         "bank_uid": bank_uid,
@@ -84,9 +93,11 @@ def submit_operation(connection: Connection, bank_uid: str, operation: Operation
         "error": operation.error,
         "memory_ids": pack(operation.memory_ids),
         "worker": "",
+        "request_id": request.request_id if request else None,
+        "content_hash": request.content_hash if request else None,
     }
     connection.execute(insert(operations).values(row))
-    return operation
+    return Submission(operation)
 
 
 def has_job(connection: Connection, now: datetime) -> bool:

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.ledger import Commit, Job, OutboxRow, RequestRecord, Write
-from recallmesh.core.operation import Operation, OperationKind
+from recallmesh.core.ledger import Commit, Job, OutboxRow, RequestRecord, Submission, Write
+from recallmesh.core.operation import OperationKind
 from recallmesh.ledger import operations, outbox
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import known_digests
@@ -89,11 +89,19 @@ class SqlWrites:
         """Return per arm that has any the number of rows and the age of the oldest."""
         return await self._database.read(lambda connection: outbox.lag(connection, now))
 
-    async def submit(self, bank_uid: str, kind: OperationKind, payload: bytes, total: int, at: datetime) -> Operation:
-        """Put an operation in the queue."""
+    async def submit(
+        self,
+        bank_uid: str,
+        kind: OperationKind,
+        payload: bytes,
+        total: int,
+        at: datetime,
+        request: RequestRecord | None = None,
+    ) -> Submission:
+        """Put an operation in the queue, or find the one that has the request id."""
         operation = operations.new_operation(self._new_id, kind, total, at)
         return await self._database.write(
-            lambda connection: operations.submit_operation(connection, bank_uid, operation, payload)
+            lambda connection: operations.submit_operation(connection, bank_uid, operation, payload, request)
         )
 
     async def lease_job(self, worker: str, *, lease: timedelta, now: datetime) -> Job | None:

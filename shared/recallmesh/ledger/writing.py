@@ -16,7 +16,7 @@ from recallmesh.ledger.entities import resolve
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
 from recallmesh.ledger.rows import memory_row
-from recallmesh.ledger.schema import memories, memory_entities, memory_tags, requests
+from recallmesh.ledger.schema import memories, memory_entities, memory_tags, operations, requests
 
 _PUT = insert(memories)
 _PUT_TAGS = insert(memory_tags)
@@ -24,6 +24,9 @@ _PUT_MENTIONS = insert(memory_entities)
 _PUT_REQUEST = insert(requests)
 _REQUEST = select(requests.c.content_hash, requests.c.write_id, requests.c.documents).where(
     requests.c.bank_uid == bindparam("bank"), requests.c.request_id == bindparam("request")
+)
+_QUEUED = select(operations.c.content_hash).where(
+    operations.c.bank_uid == bindparam("bank"), operations.c.request_id == bindparam("request")
 )
 
 
@@ -50,13 +53,16 @@ def commit_write(connection: Connection, write: Write, *, new_id: Callable[[], s
 
 
 def find_request(connection: Connection, bank_uid: str, request: RequestRecord) -> Commit | None:
-    """Return what a request id wrote before; raises ``RequestIdReused``."""
-    row = connection.execute(_REQUEST, {"bank": bank_uid, "request": request.request_id}).first()
-    if row is None:
-        return None
-    if row.content_hash != request.content_hash:
+    """Return what a request id wrote before; raises ``RequestIdReused``, for an id that an operation has too."""
+    named = {"bank": bank_uid, "request": request.request_id}
+    row = connection.execute(_REQUEST, named).first()
+    queued = connection.execute(_QUEUED, named).scalar() if row is None else None
+    known = queued if row is None else row.content_hash
+    if known not in (None, request.content_hash):
         said = f"request id {request.request_id!r} came before with other content"
         raise RequestIdReused(said, metadata={"request_id": request.request_id})
+    if row is None:
+        return None
     documents = tuple(
         WrittenDocument(document_id, tuple(tuple(ids) for ids in memory_ids), unchanged)
         for document_id, memory_ids, unchanged in json.loads(row.documents)

@@ -38,6 +38,8 @@ Observe = Callable[[str, str, float], None]
 
 OURS = "/recallmesh."
 """Health and reflection are left as they are: probes must get through when nothing else does."""
+KEEPS_REQUEST_IDS = "/recallmesh.v1.RetainService/"
+"""The service whose calls are idempotent by a request id in the message."""
 UNKNOWN = "unknown"
 """What metrics call a method that is not there: its name is the caller's and could be anything."""
 
@@ -162,6 +164,9 @@ class _Wrapped:
         except DecodeError as error:
             description = "is no message of this method, or holds text that is not valid UTF-8"
             raise InvalidArgument(FieldViolation("request", description)) from error
+        if getattr(message, "request_id", "") and not self._method.startswith(KEEPS_REQUEST_IDS):
+            # Ignored it would promise that the call may be made again safely.
+            raise Unimplemented("request_id is not kept for this call yet: leave it out")
         return message
 
     def _write(self, response: Message) -> bytes:

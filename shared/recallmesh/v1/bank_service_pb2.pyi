@@ -38,7 +38,7 @@ class CreateBankRequest(_message.Message):
     name: _builtins.str
     """A title for people. Empty: none."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     @_builtins.property
     def config(self) -> _bank_pb2.BankConfig:
         """Its settings. Absent: the service's."""
@@ -201,7 +201,7 @@ class UpdateBankRequest(_message.Message):
     version: _builtins.int
     """The version it must have. The default, 0, takes any."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     @_builtins.property
     def config(self) -> _bank_pb2.BankConfig:
         """Its settings, whole. Absent: as they are."""
@@ -260,7 +260,7 @@ class DeleteBankRequest(_message.Message):
     bank_id: _builtins.str
     """The bank. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -442,7 +442,7 @@ class ImportBankRequest(_message.Message):
     data: _builtins.bytes
     """JSON lines, cut anywhere; at most 1 MiB."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -495,7 +495,7 @@ class ConsolidateRequest(_message.Message):
     bank_id: _builtins.str
     """The bank. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -631,7 +631,7 @@ class RepairBankRequest(_message.Message):
     bank_id: _builtins.str
     """The bank. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -873,7 +873,7 @@ class CreateWebhookRequest(_message.Message):
     secret: _builtins.str
     """What signs the posts. Never returned. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_event_pb2.EventKind.ValueType]:
         """Which kinds to post. Empty: all."""

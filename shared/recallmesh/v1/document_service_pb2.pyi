@@ -155,7 +155,7 @@ class DeleteDocumentRequest(_message.Message):
     document_id: _builtins.str
     """The document. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -207,7 +207,7 @@ class ReprocessDocumentRequest(_message.Message):
     document_id: _builtins.str
     """The document. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,

@@ -143,7 +143,7 @@ class MergeEntitiesRequest(_message.Message):
     into_id: _builtins.str
     """The entity that stays. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     @_builtins.property
     def from_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The entities that go; their names become its aliases. Required."""
@@ -207,7 +207,7 @@ class SplitEntityRequest(_message.Message):
     name: _builtins.str
     """The new entity's name. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The memories that move to it."""
@@ -281,7 +281,7 @@ class AddEntityAliasRequest(_message.Message):
     alias: _builtins.str
     """The name. One that is another entity's is FAILED_PRECONDITION. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,

@@ -182,7 +182,7 @@ class UpdateMemoryRequest(_message.Message):
     context: _builtins.str
     """The context. Absent: as it is."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     @_builtins.property
     def tags(self) -> _tag_pb2.TagSet:
         """The tags. Absent: as they are."""
@@ -250,7 +250,7 @@ class InvalidateMemoryRequest(_message.Message):
     memory_id: _builtins.str
     """The memory. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -304,7 +304,7 @@ class RestoreMemoryRequest(_message.Message):
     memory_id: _builtins.str
     """The memory. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -358,7 +358,7 @@ class DeleteMemoryRequest(_message.Message):
     memory_id: _builtins.str
     """The memory. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,

@@ -197,7 +197,7 @@ class CancelOperationRequest(_message.Message):
     operation_id: _builtins.str
     """The operation. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,
@@ -251,7 +251,7 @@ class RetryOperationRequest(_message.Message):
     operation_id: _builtins.str
     """The operation. Required."""
     request_id: _builtins.str
-    """Makes the call idempotent, of at most 128 bytes. Empty: it is not."""
+    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
     def __init__(
         self,
         *,

@@ -86,7 +86,8 @@ class RetainRequest(_message.Message):
     """The bank. Required."""
     request_id: _builtins.str
     """Makes the call idempotent, of at most 128 bytes: the same id gives the same answer and no second copy; with other
-    content it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    content it is ALREADY_EXISTS. It counts from when the call is taken in, with no_wait too: while the work goes on,
+    and after it failed or was cancelled, the answer is the same operation. Empty: the call is not idempotent.
     """
     no_wait: _builtins.bool
     """Whether the answer is an operation at once instead of the memories later."""

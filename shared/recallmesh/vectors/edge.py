@@ -36,8 +36,9 @@ DIGITS = 6
 SLACK = 10.0**-DIGITS
 EF_MIN, EF_MAX = 64, 1000
 """How many neighbours HNSW follows: the number asked for, within these."""
-TIES_MAX = 8192
-"""How far a search is widened to order ties at its end by id; beyond, the store's own order decides."""
+TIES_MIN, TIES_MAX, TIES_PER_HIT = 1024, 8192, 32
+"""How far a search is widened to order ties at its end by id: so many for each hit asked for, within these; beyond, the
+store's own order decides. Reading 8,192 of 12,000 equal vectors takes 50 ms, 1,024 of them 5 ms."""
 RETURNED = [MEMORY, TYPE, START, END]
 FACES_MAX = 200_000
 """Points whose returned fields are kept in memory, about 0.3 KB each."""
@@ -73,8 +74,9 @@ class Shard:
             again: dict[int, int] = {}
             for (number, limit), points in zip(wide.items(), found, strict=True):
                 query = queries[number]
-                if len(points) == limit < TIES_MAX and _tied(points, query.limit):
-                    again[number] = limit * 4
+                widest = min(max(query.limit * TIES_PER_HIT, TIES_MIN), TIES_MAX)
+                if len(points) == limit < widest and _tied(points, query.limit):
+                    again[number] = min(limit * 4, widest)
                 else:
                     answers[number] = self._columns(points, query)
             wide = again

@@ -14,11 +14,16 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
 from recallmesh.vectors.frame import HEADER, Call, Reply, frame_of, message_in
 from recallmesh.vectors.payload import hits_of, point_of
+from recallmesh.vectors.turns import Turns
 
 INDEX_FROM = 20_000
 """Points without a graph from which graphs are built; as many are searched exactly in about 7 ms (384 dimensions)."""
 POINTS_PER_CALL = 64
 """A write of this size takes the worker about 10 ms: no search waits longer for its turn."""
+QUERIES_PER_CALL = 16
+"""A search of more is a large one: cut into parts, which let the small ones pass."""
+STALL_S = 15.0
+"""Seconds without a reply after which a worker that has work in hand must prove that it still can."""
 CALLS_AT_ONCE = 2
 """Calls the worker has at hand: the next one is there when it is done, and an abandoned one need never be sent."""
 LOCK_WAIT_S = 3.0
@@ -37,14 +42,15 @@ class EmbeddedVectorIndex:
         self._dimensions = dimensions
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
-        self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
+        self._turns = Turns(at_once=CALLS_AT_ONCE)
+        self._progress_at = 0.0
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._closed = False
 
     async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:
-        """Answer in one call of the worker."""
+        """Answer in as few calls of the worker as let others have their turn meanwhile."""
         if not queries:
             return ()
         for query in queries:
@@ -52,23 +58,29 @@ class EmbeddedVectorIndex:
                 raise EmbeddingMismatch(
                     f"a query vector has {len(query.vector)} dimensions, the index {self._dimensions}"
                 )
-        answers = await self._call("search", queries)
-        return tuple(map(hits_of, answers))
+        large = len(queries) > QUERIES_PER_CALL
+        answers: list[tuple[VectorHit, ...]] = []
+        while len(answers) < len(queries):
+            # The worker answers as many of these as it has time for.
+            part = queries[len(answers) : len(answers) + QUERIES_PER_CALL]
+            answers += map(hits_of, await self._call("search", part, large=large))
+        return tuple(answers)
 
     async def upsert(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store in parts; on an error the parts before it stay."""
         points = tuple(point_of(bank_uid, entry, self._dimensions) for entry in entries)
         for first in range(0, len(points), POINTS_PER_CALL):
-            await self._call("upsert", bank_uid, points[first : first + POINTS_PER_CALL])
+            await self._call("upsert", bank_uid, points[first : first + POINTS_PER_CALL], large=True)
 
     async def delete(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
         """Take memories out and remember the versions."""
         if removals:
-            await self._call("delete", bank_uid, tuple((removal.memory_id, removal.version) for removal in removals))
+            rows = tuple((removal.memory_id, removal.version) for removal in removals)
+            await self._call("delete", bank_uid, rows, large=True)
 
     async def drop(self, bank_uid: str) -> None:
         """Take a bank out; its uid is never used again, so nothing of it is remembered."""
-        await self._call("drop", bank_uid)
+        await self._call("drop", bank_uid, large=True)
 
     async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
         """List from the catalog."""
@@ -77,15 +89,17 @@ class EmbeddedVectorIndex:
         return Page(shown, shown[-1].memory_id if len(rows) > page.size else "")
 
     async def check(self) -> None:
-        """Return if the worker answers."""
-        await self._call("check")
+        """Return if the worker answers, or is at work and answered others lately: busy is not down."""
+        moved_lately = asyncio.get_running_loop().time() - self._progress_at < STALL_S
+        if not (self._waiting and self._runs and moved_lately):
+            await self._call("check")
 
     async def start(self) -> None:
         """Start a worker unless one runs."""
         async with self._starting:
             if self._closed:
                 raise StoreUnavailable("the vector index is closed")
-            if self._reading is not None and not self._reading.done():
+            if self._runs:
                 return
             await self._stop()
             process = await asyncio.create_subprocess_exec(
@@ -116,38 +130,50 @@ class EmbeddedVectorIndex:
         async with self._starting:
             await self._stop()
 
-    async def _call(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401 -- each caller knows its method
-        async with self._turns:
+    @property
+    def _runs(self) -> bool:
+        return self._reading is not None and not self._reading.done()
+
+    async def _call(self, method: str, *arguments: Any, large: bool = False) -> Any:  # noqa: ANN401 -- each caller knows its method
+        await self._turns.take(large=large)
+        number = next(self._numbers)
+        # The turn ends when the worker is done, even where the caller has gone: else it would be sent ever more.
+        answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        answered.add_done_callback(lambda _: self._turns.give_back(large=large))
+        try:
             await self.start()
             process = self._process
             if process is None or process.stdin is None:
                 raise StoreUnavailable("the vector index's worker is not running")
-            number = next(self._numbers)
-            answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+            frame = frame_of(Call(number, method, arguments))
+            if not self._waiting:
+                self._progress_at = asyncio.get_running_loop().time()
             self._waiting[number] = answered
-            try:
-                process.stdin.write(frame_of(Call(number, method, arguments)))
-                await process.stdin.drain()
-                reply = await answered
-            except (BrokenPipeError, ConnectionResetError) as error:
-                raise StoreUnavailable("the vector index's worker stopped") from error
-            finally:
-                self._waiting.pop(number, None)
+            process.stdin.write(frame)
+            await process.stdin.drain()
+            reply = await asyncio.shield(answered)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            self._waiting.pop(number, None)
+            raise StoreUnavailable("the vector index's worker stopped") from error
+        finally:
+            if number not in self._waiting:
+                answered.cancel()
         _raise_of(reply)
         return reply.value
 
     async def _read_replies(self, process: asyncio.subprocess.Process) -> None:
         try:
             while (reply := await _read(process)) is not None:
-                answered = self._waiting.get(reply.number)
-                if answered is not None and not answered.done():
+                self._progress_at = asyncio.get_running_loop().time()
+                answered = self._waiting.pop(reply.number, None)
+                if answered is not None:
                     answered.set_result(reply)
         finally:
             for number, answered in self._waiting.items():
-                if not answered.done():
-                    answered.set_result(
-                        Reply(number, error=StoreUnavailable.__name__, message="the vector index's worker stopped")
-                    )
+                answered.set_result(
+                    Reply(number, error=StoreUnavailable.__name__, message="the vector index's worker stopped")
+                )
+            self._waiting.clear()
 
     async def _stop(self) -> None:
         process, self._process = self._process, None

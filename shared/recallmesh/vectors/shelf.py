@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ FLUSH_POINTS = 10_000
 FLUSH_IDLE_S = 10.0
 """Seconds without a write after which the log is cut."""
 LOCK_POLL_S = 0.05
+QUERIES_AT_ONCE = 4
+SLICE_S = 0.05
+"""Seconds of searching after which a call ends with what it has: no other one waits much longer for its turn."""
 
 
 class Shelf:
@@ -34,8 +38,14 @@ class Shelf:
         self._written_at = clock()
 
     def search(self, queries: tuple[VectorQuery, ...]) -> list[HitColumns]:
-        """Answer the queries in their order."""
-        return self._shard.search(queries)
+        """Answer the queries in their order: all of them, or the first ones if they take long; at least one."""
+        began = self._clock()
+        answers: list[HitColumns] = []
+        while len(answers) < len(queries):
+            answers += self._shard.search(queries[len(answers) : len(answers) + QUERIES_AT_ONCE])
+            if self._clock() - began >= SLICE_S:
+                break
+        return answers
 
     def upsert(self, bank_uid: str, points: tuple[Point, ...]) -> None:
         """Store the points that are not older than what is stored or was removed."""
@@ -139,17 +149,41 @@ def shelf_name(fingerprint: str) -> str:
 
 
 def _claim(note: Path, fingerprint: str, dimensions: int) -> None:
-    wanted = {"fingerprint": fingerprint, "dimensions": dimensions}
-    if not note.exists():
-        partial = note.with_suffix(".new")
-        partial.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-        partial.replace(note)
-    held = json.loads(note.read_text(encoding="utf-8"))
-    if held != wanted:
+    try:
+        if not note.exists():
+            _write_note(note, json.dumps({"fingerprint": fingerprint, "dimensions": dimensions}, indent=2) + "\n")
+        text = note.read_bytes()
+    except OSError as error:
+        raise StoreUnavailable(f"cannot read or write the vector index's {note.name}: {error.strerror}") from error
+    try:
+        said = json.loads(text)
+        held = (said["fingerprint"], said["dimensions"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreUnavailable(
+            f"{note} is empty or broken: restore it from a backup, or delete it if these vectors were made with"
+            f" {fingerprint} and {dimensions} dimensions (it is then written anew); if in doubt move"
+            f" {note.parent} away and reindex the banks"
+        ) from error
+    if held != (fingerprint, dimensions):
         raise EmbeddingMismatch(
-            f"the vector index was made for {held['fingerprint']} with {held['dimensions']} dimensions,"
+            f"the vector index was made for {held[0]} with {held[1]} dimensions,"
             f" not for {fingerprint} with {dimensions}"
         )
+
+
+def _write_note(note: Path, text: str) -> None:
+    # On the disk before it has its name: after a power cut there is a whole note or none.
+    partial = note.with_suffix(".new")
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(note)
+    home = os.open(note.parent, os.O_RDONLY)
+    try:
+        os.fsync(home)
+    finally:
+        os.close(home)
 
 
 @contextmanager

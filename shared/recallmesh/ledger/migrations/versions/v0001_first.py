@@ -177,8 +177,11 @@ def upgrade() -> None:
         sa.Column("memory_ids", sa.Text(), nullable=False),
         sa.Column("worker", sa.Text(), nullable=False),
         sa.Column("lease_until", sa.BigInteger(), nullable=True),
+        sa.Column("request_id", sa.Text(), nullable=True),
+        sa.Column("content_hash", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(["bank_uid"], ["banks.uid"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("seq"),
+        sa.UniqueConstraint("bank_uid", "request_id", name="operations_request"),
         sa.UniqueConstraint("id"),
         sqlite_autoincrement=True,
     )
