@@ -36,17 +36,17 @@ $(DEV_STAMP): requirements-dev.lock $(STAMP)
 
 install: $(DEV_STAMP) ## make .venv with everything from the locks
 
-lock: $(UV) ## choose the newest versions that pyproject.toml allows, and pin them
+lock: $(UV) ## pin the newest versions that pyproject.toml allows
 	$(COMPILE) --extra embedded --group build pyproject.toml --output-file requirements.lock
 	$(COMPILE) --extra embedded --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
 
-demo: $(STAMP) ## retain a conversation, ask it questions, see the answers and why
+demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
 
 test: $(DEV_STAMP) ## run every test
 	@$(BIN)/python -m pytest
 
-check: $(DEV_STAMP) ## format, lint, types, imports, protos, drift of generated files
+check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy services shared bench
@@ -62,14 +62,14 @@ fix: $(DEV_STAMP) ## format and mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/buf format --write
 
-gen: $(DEV_STAMP) ## make the stubs from the protos and the settings page from the settings
+gen: $(DEV_STAMP) ## make the stubs from the protos, the settings' page
 	$(BIN)/python protos/generate.py
 	$(BIN)/python -m recallmesh.cli.reference
 
-bench-quality: $(DEV_STAMP) ## evidence recall on real conversations (DATA=folder with conv-*.jsonl)
+bench-quality: $(DEV_STAMP) ## evidence recall (DATA=folder with conv-*.jsonl)
 	$(BIN)/python -m bench.quality $(if $(DATA),--data $(DATA))
 
-bench-speed: $(DEV_STAMP) ## recall and retain times on 1k to 100k memories, as ratios to a baseline
+bench-speed: $(DEV_STAMP) ## times on 1k to 100k memories, as ratios to a baseline
 	$(BIN)/python -m bench.speed
 
 clean: ## remove what was built and cached, not your data

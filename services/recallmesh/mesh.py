@@ -249,6 +249,7 @@ class Assembly:
                     arms={name: await self.arm(name) for name in parts.INDEXING_ARMS},
                     embedder=await self.embedder(),
                     tokens=await self._tokens(),
+                    metrics=self.metrics,
                 )
             )
         return ObservedRetainer(retainer, timeout_s=self.settings.retain.timeout_s, metrics=self.metrics)

@@ -5,7 +5,7 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import structlog
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.ledger import Ledger
 from recallmesh.core.recall import Recaller
 from recallmesh.core.retain import Retainer
@@ -24,6 +24,8 @@ from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
 from recallmesh.settings import Settings
+from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.metrics import Metrics
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
@@ -59,9 +61,9 @@ async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
 
 
 @asynccontextmanager
-async def running(*loops: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+async def running(guard: Guard, *loops: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
     """Run endless loops for as long as the context is open; one that a bug ends is started again."""
-    tasks = [asyncio.create_task(_kept_running(loop)) for loop in loops]
+    tasks = [asyncio.create_task(_kept_running(guard, loop)) for loop in loops]
     try:
         yield
     finally:
@@ -70,12 +72,12 @@ async def running(*loops: Callable[[], Coroutine[Any, Any, None]]) -> AsyncItera
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _kept_running(loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def _kept_running(guard: Guard, loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    # A bug must not stop for good what acknowledged writes wait for.
     while True:
-        try:
-            await loop()
-        except Exception as error:  # noqa: BLE001 - a bug must not stop for good what acknowledged writes wait for
-            _log.error("loop ended by a bug; it is started again", exc_info=error)
+        with suppress(MeshError):
+            await guard.bounded(loop())
+        _log.error("a loop ended; it is started again")
         await asyncio.sleep(RESTART_S)
 
 
@@ -212,6 +214,7 @@ async def open_retainer(
     arms: Mapping[ArmName, Arm],
     embedder: Embedder,
     tokens: TokenCounter,
+    metrics: Metrics,
 ) -> AsyncIterator[Retainer]:
     """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
     from recallmesh.core.operation import OperationKind
@@ -222,6 +225,7 @@ async def open_retainer(
     from recallmesh.when.reader import GrammarTimeReader
 
     own = settings.retain
+    guard = Guard("worker", timeout_s=None, metrics=metrics)
     worker = f"{os.getpid()}-{uuid4().hex[:8]}"
     outbox = OutboxWorker(
         ledger,
@@ -253,14 +257,14 @@ async def open_retainer(
     )
     jobs = JobWorker(
         ledger,
-        {OperationKind.RETAIN: retainer.work},
+        {OperationKind.RETAIN: lambda job: guard.run("operation", retainer.work(job))},
         worker=worker,
         now=system_clock,
         poll_s=own.outbox_poll_s,
         lease_s=own.job_lease_s,
     )
     wakes.append(jobs.wake)
-    async with running(outbox.run, jobs.run):
+    async with running(guard, outbox.run, jobs.run):
         yield retainer
 
 

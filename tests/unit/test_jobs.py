@@ -5,6 +5,8 @@ from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.retain.jobs import JobWorker
+from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.metrics import Metrics
 
 
 def worker(bench, name="j1", handler=None):
@@ -104,7 +106,8 @@ async def test_an_operation_that_meets_a_bug_fails_and_the_next_one_is_carried_o
                 raise RuntimeError
             return await bench.retainer.work(job)
 
-        jobs = worker(bench, handler=break_once)
+        guard = Guard("worker", timeout_s=None, metrics=Metrics())
+        jobs = worker(bench, handler=lambda job: guard.run("operation", break_once(job)))
         assert await jobs.step()
         assert await jobs.step()
 

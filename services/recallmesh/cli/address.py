@@ -2,9 +2,14 @@
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+
 SERVER = "RECALLMESH_SERVER"
+TARGETS = ("dns:", "unix:")
+"""gRPC's own ways to name a server (``dns:///name:port``, ``unix:path``); it reads these itself."""
 
 
 def address_of(words: argparse.Namespace) -> str:
@@ -12,6 +17,26 @@ def address_of(words: argparse.Namespace) -> str:
     if getattr(words, "server", None):
         return str(words.server)
     return "" if getattr(words, "data", None) or not hasattr(words, "server") else os.environ.get(SERVER, "")
+
+
+def check_address(address: str, words: argparse.Namespace) -> None:
+    """Refuse an address that names no port, or that is one of the web.
+
+    Raises:
+        InvalidArgument: it is no ``host:port``.
+
+    """
+    host, _, port = address.rpartition(":")
+    if address.startswith(TARGETS) or (host and port.isdecimal() and "/" not in host):
+        return
+    word = "--server" if getattr(words, "server", None) else SERVER
+    raise InvalidArgument(FieldViolation(word, f"{address!r} is no host:port, such as 127.0.0.1:7070"))
+
+
+def place_of(words: argparse.Namespace) -> str:
+    """Return the words that name the same mesh again, for a hint; empty where the command line named none."""
+    given = ((f"--{name}", getattr(words, name, None)) for name in ("server", "data"))
+    return "".join(f" {word} {shlex.quote(value)}" for word, value in given if value)
 
 
 def folder(name: str | None) -> Path | None:

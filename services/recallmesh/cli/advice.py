@@ -1,15 +1,16 @@
 """What to do next, for every error that a person meets."""
 
 import argparse
+import shlex
 from collections.abc import Iterator
 
-from recallmesh.cli.address import address_of
+from recallmesh.cli.address import SERVER, address_of, place_of
 from recallmesh.core.errors import InvalidArgument, MeshError
 
 ELSEWHERE = "the mesh may be starting, or too busy; try again, and see the server's log"
 ADVICE = {
-    "BANK_NOT_FOUND": "see the banks: recallmesh bank list; make one: recallmesh bank create {bank}",
-    "BANK_EXISTS": "use it as it is, or delete it first: recallmesh bank delete {bank}",
+    "BANK_NOT_FOUND": "see the banks: recallmesh bank list{place}\n  make one: recallmesh bank create {bank}{place}",
+    "BANK_EXISTS": "use it as it is, or delete it first: recallmesh bank delete {bank}{place}",
     "RECALL_UNAVAILABLE": "no arm answered: the server's log has the reason of each",
     "EMBEDDING_MISMATCH": "set the embedder back, or choose another --data folder and retain again",
     "DEADLINE_EXCEEDED": "try again with --budget low, or raise the part's …__TIMEOUT_S (docs/settings.md)",
@@ -37,12 +38,18 @@ def _next(error: MeshError, words: argparse.Namespace) -> str:
         return _look_up(error, words)
     if error.reason == "STORE_UNAVAILABLE":
         return _reach(error, words)
-    bank = getattr(words, "bank", None) or "BANK"
-    return ADVICE.get(error.reason, ELSEWHERE).format(bank=bank)
+    bank = getattr(words, "bank", None)
+    quoted = shlex.quote(bank) if bank else "BANK"
+    return ADVICE.get(error.reason, ELSEWHERE).format(bank=quoted, place=place_of(words))
 
 
 def _look_up(error: InvalidArgument, words: argparse.Namespace) -> str:
-    if any(violation.field.upper().startswith("RECALLMESH_") for violation in error.violations):
+    fields = {violation.field for violation in error.violations}
+    if fields == {"listen"}:
+        return "choose another address: --listen HOST:PORT, or RECALLMESH_SERVE__LISTEN; port 0 takes any free one"
+    if fields == {SERVER}:
+        return f"set {SERVER} right, or unset it: then the mesh is in this process, on the files of --data"
+    if any(field.upper().startswith("RECALLMESH_") for field in fields):
         return "unset it or set it right; every setting: recallmesh check-config --all, or docs/settings.md"
     return f"how it is used: recallmesh {words.usage} --help"
 

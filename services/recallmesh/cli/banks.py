@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from recallmesh.cli.address import place_of
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table
 from recallmesh.core.admin import Banks
@@ -22,6 +23,9 @@ async def run(words: argparse.Namespace) -> int:
         if not sys.stdin.isatty():
             print("recallmesh: nobody can be asked here\n  to delete the bank for good, say --yes", file=sys.stderr)
             return NOBODY
+        # Closed again before anybody is asked: a person may take their time, and a folder has one process.
+        async with open_place(words) as faces:
+            await faces.admin.get_bank(BankRef(words.bank))
         if not _agreed(words.bank):
             print("nothing was deleted")
             return DECLINED
@@ -49,7 +53,7 @@ async def _list(words: argparse.Namespace, banks: Banks) -> None:
         print(banks_json(found))
         return
     if not found and sys.stdout.isatty():
-        print("no banks yet; make one: recallmesh bank create diary")
+        print(f"no banks yet; make one: recallmesh bank create diary{place_of(words)}")
         return
     rows = [
         (bank.ref.bank_id, bank.name, f"{bank.created:%Y-%m-%d %H:%M}", bank.config.retain.mode.value) for bank in found

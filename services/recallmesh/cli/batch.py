@@ -11,6 +11,11 @@ from recallmesh.core.retain import RetainItem, UpdateMode
 SIZE = 50
 """Items a call: enough to spare round trips, few enough that the progress bar moves."""
 
+TEXT = "--text"
+"""The place of the item that the command line itself holds."""
+WORDS = frozenset({"time", "context"})
+"""The fields of that item which have a word of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -67,4 +72,8 @@ def _place(path: str, batch: Batch) -> str:
     head, bracket, rest = path.removeprefix("items[").partition("]")
     if not path.startswith("items[") or not bracket or not head.isdecimal() or int(head) >= len(batch.places):
         return path
-    return batch.places[int(head)] + rest
+    where = batch.places[int(head)]
+    if where != TEXT:
+        return where + rest
+    field = rest.removeprefix(".").partition("[")[0]
+    return f"--{field}" if field in WORDS else where

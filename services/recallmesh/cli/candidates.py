@@ -11,19 +11,35 @@ from recallmesh.cli.screen import one_line, print_lines
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import Outcome, Trace, TraceCandidate
 
+FORMULA = "o / (1 + o), o = reads / (1 - reads) x place x context x names x (recent x time x proof x favour)^2"
+"""How ``final`` is made of the columns (docs/adr/0010-final-score.md)."""
 LEGEND = (
     ("#", "the place in the answer's order"),
     ("sem key gra tem", "the rank that each arm gave it: semantic, keyword, graph, temporal; empty: not found by it"),
-    ("RRF", "the sum of 1/(60 + rank) over the arms: found by more of them, and higher, is better"),
-    ("reads", "how well the cross-encoder, reading question and memory together, thinks it answers; in [0, 1]"),
     (
-        "recent time proof",
-        "factors around 1: how new it is, how near the asked time, how well an observation is proven",
+        "reads",
+        "how well the cross-encoder, reading question and memory together, thinks it answers, 0 to 1; "
+        "(1.000) in brackets: not reranked, final keeps the fused order",
     ),
-    ("final", "what orders the answer: reads, weighed with the fused rank and the factors"),
+    ("place", "1 for the first of the fused lists, less for each behind it"),
+    ("context", "over 1: with the memory before it, it is nearer to the question than its own words say"),
+    ("names", "0.25: the question names somebody whom it does not mention; else 1"),
+    ("recent", "1.1 for what is new, 0.91 after a year, 1 without a time"),
+    (
+        "time",
+        "1.1 in the middle of the asked period, 0.9 at its ends and outside, 1 where none was asked for; "
+        "0.1 outside where the question is about the period alone",
+    ),
+    ("proof favour", "how well an observation is proven; the lift of a favoured arm: shown where not always 1"),
+    ("final", f"{FORMULA}; it orders, and is no confidence"),
     ("tok", "its length in tokens"),
-    ("became", "packed: it came; budget: no room left; otherwise why it was dropped"),
+    ("became", "packed: it came; budget: no room left; limit: enough came before it; else why it was dropped"),
+    ("RRF", "in a pipe, where numbers have more digits: the sum of 1/(60 + rank) over the arms"),
 )
+NEUTRAL = "1.000"
+"""A factor that changes nothing."""
+ON_DEMAND = ("proof", "favour")
+"""Factors that few banks have: on a terminal they have a column only where they differ from 1."""
 BESIDE = 40
 """Columns that a memory needs to stand beside its numbers; with fewer it stands below them."""
 GAP = "  "
@@ -40,12 +56,24 @@ def print_candidates(screen: Console, trace: Trace, most: int) -> None:
     if not rows:
         return
     arms = tuple(arm for arm in ArmName if any(arm in row.ranks for row in rows))
-    headings = ("#", *(SIGNS[arm] for arm in arms), "RRF", "reads", "recent", "time", "proof", "final", "tok", "became")
     if not screen.is_terminal:
         screen.print()
-        print_lines(screen, [(*headings, "memory"), *((*_cells(row, arms), row.text) for row in rows)])
+        table = [_cells(row, arms, digits=6) for row in rows]
+        print_lines(
+            screen,
+            [
+                (*_headings(arms), "memory"),
+                *((*line.values(), row.text) for line, row in zip(table, rows, strict=True)),
+            ],
+        )
         return
-    _print_table(screen, headings, [(row, _cells(row, arms)) for row in rows[:most]])
+    shown = [(row, _cells(row, arms, digits=3)) for row in rows[:most]]
+    headings = [
+        name
+        for name in _headings(arms)
+        if name != "RRF" and (name not in ON_DEMAND or any(cells[name] not in ("", NEUTRAL) for _, cells in shown))
+    ]
+    _print_table(screen, headings, [(row, [cells[name] for name in headings]) for row, cells in shown])
     if count > most:
         screen.print(
             Text(f"{GAP}{count - most} more candidates; in a pipe, or with --json, come all of them", style="dim")
@@ -92,14 +120,38 @@ def _order(row: TraceCandidate) -> tuple[bool, int, int]:
     return (not row.final_rank, row.final_rank, row.fused_rank)
 
 
-def _cells(row: TraceCandidate, arms: tuple[ArmName, ...]) -> tuple[str, ...]:
+def _headings(arms: tuple[ArmName, ...]) -> tuple[str, ...]:
+    factors = ("place", "context", "names", "recent", "time", *ON_DEMAND)
+    return ("#", *(SIGNS[arm] for arm in arms), "RRF", "reads", *factors, "final", "tok", "became")
+
+
+def _cells(row: TraceCandidate, arms: tuple[ArmName, ...], *, digits: int) -> dict[str, str]:
+    became = row.outcome.value
+    if row.detail:
+        # What a limit cut had room: that is all its detail says.
+        became = row.detail if row.outcome is Outcome.BUDGET else f"{row.outcome}: {row.detail}"
+    ranks = [str(row.ranks.get(arm, "")) for arm in arms]
+    cells = (str(row.final_rank or ""), *ranks, *_numbers(row, digits), str(row.tokens or ""), became)
+    return dict(zip(_headings(arms), cells, strict=True))
+
+
+def _numbers(row: TraceCandidate, digits: int) -> tuple[str, ...]:
     scores = row.scores
-    numbers = [str(row.ranks.get(arm, "")) for arm in arms]
     if scores is None:
-        numbers += [""] * 6
-    else:
-        read = f"{scores.relevance:.3f}" if row.reranked else f"({scores.relevance:.3f})"
-        boosts = [f"{boost:.3f}" for boost in (scores.recency_boost, scores.temporal_boost, scores.proof_boost)]
-        numbers += [f"{scores.rrf:.4f}", read, *boosts, f"{scores.final:.3f}"]
-    became = row.outcome.value if not row.detail else f"{row.outcome}: {row.detail}"
-    return (str(row.final_rank or ""), *numbers, str(row.tokens or ""), became)
+        return ("",) * 10
+    reads = f"{scores.relevance:.{digits}f}"
+    factors = (
+        scores.fusion_prior,
+        scores.context_prior,
+        scores.naming_prior,
+        scores.recency_boost,
+        scores.temporal_boost,
+        scores.proof_boost,
+        scores.strategy_boost,
+    )
+    return (
+        f"{scores.rrf:.{digits}f}",
+        reads if row.reranked else f"({reads})",
+        *(f"{factor:.{digits}f}" for factor in factors),
+        f"{scores.final:.{digits}f}",
+    )

@@ -20,7 +20,7 @@ With --server ADDRESS (or RECALLMESH_SERVER) it talks to a running mesh.
 OVERVIEW_EXAMPLES = """\
 a first minute:
   recallmesh bank create diary
-  recallmesh retain --bank diary --text "Nadia: I start in the bakery on 11 May."
+  recallmesh retain --bank diary --text "Nadia: I start as a baker on 11 May."
   recallmesh recall --bank diary "When does Nadia start?"
   recallmesh demo                      the same with a whole conversation
 
@@ -34,31 +34,46 @@ examples:
   tail -n 20 log.jsonl | recallmesh retain --bank diary -
 
 A line of JSONL is one item:
-  {"content": "Leo: hello", "time": "2026-03-21T10:05:00+01:00", "context": "Leo is speaking to Nadia",
-   "document_id": "call-7", "tags": ["family"], "metadata": {"source": "phone"}}
-Only "content" is required. Lines that follow each other with the same document_id are one document.
-"time": null means: it has no time; no "time" means: now.
+  {"content": "Leo: hello", "time": "2026-03-21T10:05:00+01:00",
+   "context": "Leo is speaking to Nadia", "document_id": "call-7",
+   "tags": ["family"], "metadata": {"source": "phone"}}
+Only "content" is required. Lines that follow each other with the same
+document_id are one document. "time": null means: it has no time; no "time"
+means: now. (In a file each item is on one line.)
 
-Lines are retained as they come, 50 a call. A wrong line of a file is told before anything is retained; of a
-stream, when it comes. --json prints one RetainResponse for the whole command, however many calls it took.
+Retaining the same again keeps it twice, unless it has a document_id: then it
+replaces what that document said.
+
+Lines are retained as they come, 50 a call. A wrong line of a file is told
+before anything is retained; of a stream, when it comes. --json prints one
+RetainResponse for the whole command, however many calls it took.
 """
 
 RECALL_EXAMPLES = """\
 examples:
   recallmesh recall --bank diary "What is Leo allergic to?"
-  recallmesh recall --bank diary "What happened in May?" --query-time 2026-10-06T09:00:00+02:00 --trace
-  recallmesh recall --bank diary "oven" --trace > trace.tsv           tables with tabs, all candidates, no width
-  recallmesh recall --bank diary "oven" --budget low --max-tokens 500 --json | jq '.memories[].memory.text'
+  recallmesh recall --bank diary "What happened in May?" --trace \\
+    --query-time 2026-10-06T09:00:00+02:00
+  recallmesh recall --bank diary "Who bakes?" --budget low --max-tokens 500 \\
+    --json | jq '.memories[].memory.text'
+  recallmesh recall --bank diary "Who bakes?" --trace > trace.tsv
+                     tables with tabs: all candidates, all digits, no width
 """
 
 SERVE_EXAMPLES = """\
 examples:
-  recallmesh serve all                                       the whole mesh in one process
-  recallmesh serve keyword graph --listen 127.0.0.1:7070     two arms, for others to call
-  RECALLMESH_KEYWORD__ADDRESS=127.0.0.1:7070 recallmesh serve recall
+  recallmesh serve all
+      the whole mesh in one process
+  recallmesh serve keyword graph --listen 127.0.0.1:7071
+      two arms, for others to call
+  RECALLMESH_KEYWORD__ADDRESS=127.0.0.1:7071 recallmesh serve recall
+      recall, which asks the keyword arm there
 
-An address in the settings (RECALLMESH_<PART>__ADDRESS) means "there"; none means "here, in this process".
-What you name on this line runs here in any case. `recallmesh check-config` shows all settings.
+An address in the settings (RECALLMESH_<PART>__ADDRESS) means "there"; none
+means "here, in this process". What you name on this line runs here in any case.
+`recallmesh check-config --all` shows all settings.
+
+"recallmesh serves … on ADDRESS" is printed once all of it is ready.
 """
 
 

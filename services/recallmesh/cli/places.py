@@ -4,7 +4,7 @@ import argparse
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from recallmesh.cli.address import address_of, folder
+from recallmesh.cli.address import address_of, check_address, folder
 from recallmesh.mesh import Faces, open_embedded, open_remote
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
@@ -16,6 +16,7 @@ async def open_place(words: argparse.Namespace) -> AsyncIterator[Faces]:
     set_up_logging(level="warning")
     address = address_of(words)
     if address:
+        check_address(address, words)
         async with open_remote(address) as faces:
             yield faces
     else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from recallmesh.cli.batch import Batch, Continuation, batches, in_their_words
+from recallmesh.cli.batch import TEXT, Batch, Continuation, batches, in_their_words
 from recallmesh.cli.lines import moment, read_items
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import progress
@@ -33,6 +33,8 @@ from recallmesh.rpc.text import retain_answer_json
 STDIN = 0
 """The descriptor of standard input."""
 EMPTY = FieldViolation("input", "holds no items: every line is blank, or there is none")
+NO_FACT = "  nothing in it was a fact: greetings and fillers are not kept; --mode verbose keeps everything"
+OF_ONE = 'is for --text alone; a line of JSONL has its own "{}"'
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class Tally:
 async def run(words: argparse.Namespace) -> int:
     """Retain everything, and say what came of it."""
     tally = Tally()
+    _check(words)
     if words.text is not None:
         await _retain(words, _text(words), tally, total=1)
     else:
@@ -74,11 +77,20 @@ async def run(words: argparse.Namespace) -> int:
         print(retain_answer_json(tally.answer()))
         return 0
     print(summary(words.bank, tally))
+    if not any(item.memory_ids for item in tally.items) and words.mode in {None, ExtractionMode.CONCISE.value}:
+        print(NO_FACT)
     for delivery in tally.deliveries.values():
         if delivery.state is DeliveryState.PENDING:
             late = f"  the {delivery.arm} arm does not have all of it yet; it follows from the outbox."
             print(f"{late} {delivery.detail}".rstrip())
     return 0
+
+
+def _check(words: argparse.Namespace) -> None:
+    """Refuse what would have no effect."""
+    given = [name for name in ("time", "context") if getattr(words, name)]
+    if given and words.text is None:
+        raise InvalidArgument(*(FieldViolation(f"--{name}", OF_ONE.format(name)) for name in given))
 
 
 async def _retain(words: argparse.Namespace, coming: AsyncIterator[Batch], tally: Tally, *, total: int | None) -> None:
@@ -169,4 +181,4 @@ def _count_items(lines: TextIO) -> int | None:
 async def _text(words: argparse.Namespace) -> AsyncIterator[Batch]:
     # "Yesterday" is the speaker's: without --time, now is told with the UTC offset of this machine.
     when = moment(words.time, "--time") if words.time else system_clock().astimezone()
-    yield Continuation().batch([("--text", RetainItem(content=(words.text,), time=when, context=words.context))])
+    yield Continuation().batch([(TEXT, RetainItem(content=(words.text,), time=when, context=words.context))])

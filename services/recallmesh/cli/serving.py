@@ -9,6 +9,9 @@ from recallmesh.serve import serve
 from recallmesh.settings import Settings, load_settings
 from recallmesh.telemetry.log import set_up_logging
 
+CALLED = frozenset({Part.BANK, Part.RECALL, Part.RETAIN})
+"""The parts that the command line calls."""
+
 
 def hosted_parts(words: list[str], settings: Settings) -> frozenset[Part]:
     """Return the parts to run here: those named; ``all`` are those without an address elsewhere."""
@@ -16,6 +19,12 @@ def hosted_parts(words: list[str], settings: Settings) -> frozenset[Part]:
     if "all" in words:
         named |= frozenset(part for part in ALL_PARTS if getattr(settings, part.value).address is None)
     return named
+
+
+def hint(address: str, hosted: frozenset[Part]) -> str:
+    """Say how to stop, and what to try where what the command line calls is here."""
+    tried = f"try: recallmesh bank list --server {address}      " if hosted >= CALLED else ""
+    return f"  {tried}stop: Ctrl-C"
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -29,8 +38,8 @@ async def run(words: argparse.Namespace) -> int:
     def started(address: str) -> None:
         names = "all" if hosted == ALL_PARTS else " ".join(sorted(hosted))
         print(f"recallmesh serves {names} on {address}", flush=True)
-        if sys.stdout.isatty() and Part.RECALL in hosted:
-            print(f"  try: recallmesh bank list --server {address}      stop: Ctrl-C", flush=True)
+        if sys.stdout.isatty():
+            print(hint(address, hosted), flush=True)
 
     await serve(settings, hosted, started)
     return 0

@@ -245,6 +245,7 @@ class Orchestrator:
         if request.trace:
             evidence = self._evidence(call, found, fused, candidates, reranking)
             evidence.rows, evidence.fates = rows, _fates(rows, passing, considered, packed)
+            evidence.beyond_limit = _beyond_limit(considered, packed, request.limit)
             account = trace(evidence, call.watch.phases())
         return RecallAnswer(
             memories=memories,
@@ -300,3 +301,11 @@ def _fates(rows: list[Row], passing: list[Row], considered: list[Row], packed: P
     fates.update((considered[place].memory.id, Outcome.SUPERSEDED) for place in packed.superseded)
     fates.update((considered[place].memory.id, Outcome.PACKED) for place in packed.places)
     return fates
+
+
+def _beyond_limit(considered: list[Row], packed: Packed, limit: int) -> frozenset[str]:
+    """Return what came after the last memory that ``limit`` let in: there, not the tokens, it ended."""
+    if not limit or len(packed.places) < limit:
+        return frozenset()
+    rest = range(packed.places[-1] + 1, len(considered))
+    return frozenset(considered[place].memory.id for place in rest if place not in packed.superseded)

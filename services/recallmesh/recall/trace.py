@@ -32,6 +32,7 @@ class Evidence:
     rerankable: int
     rows: Sequence[Row] = ()
     fates: Mapping[str, Outcome] = field(default_factory=dict)
+    beyond_limit: frozenset[str] = frozenset()
     window: WindowReading | None = None
 
 
@@ -89,6 +90,7 @@ def _candidates(evidence: Evidence) -> tuple[TraceCandidate, ...]:
                 scores=row.scores(rrf) if row else Scores(rrf=rrf, relevance=0.0, final=0.0),
                 tokens=row.memory.tokens if row else 0,
                 reranked=memory_id in reranked,
+                detail="limit" if memory_id in evidence.beyond_limit else "",
             )
         )
     return tuple(table)

@@ -77,9 +77,6 @@ class JobWorker:
             error, retry = failure.message, True
         except MeshError as failure:
             error = failure.message
-        except Exception as failure:  # noqa: BLE001 - a bug that one operation meets must not stop all the others
-            _log.error("jobs.operation_broke", operation_id=job.operation.id, exc_info=failure)
-            error = "internal error"
         retry = retry and job.operation.attempts < _MOST_ATTEMPTS
         if error:
             _log.warning("jobs.operation_failed", operation_id=job.operation.id, error=error, retry=retry)

@@ -31,6 +31,7 @@ class Readiness:
         self._interval_s = interval_s
         self._timeout_s = timeout_s
         self._states: dict[str, bool] = {}
+        self._told = False
 
     @property
     def ready(self) -> bool:
@@ -64,6 +65,9 @@ class Readiness:
             self._states[name] = state
             await self.servicer.set(name, SERVING if state else NOT_SERVING)
         await self.servicer.set(PROCESS, SERVING if self.ready else NOT_SERVING)
+        if self.ready and not self._told:
+            _log.info("ready", parts=len(checks))
+        self._told = self.ready
 
     async def _state(self, name: str, check: Check) -> bool:
         before = self._states.get(name)
@@ -76,7 +80,7 @@ class Readiness:
                 _log.warning("part not ready", part=name, reason=told.reason, detail=told.message)
             return False
         if not before:
-            _log.info("part ready", part=name)
+            _log.debug("part ready", part=name)
         return True
 
     async def leave(self) -> None:

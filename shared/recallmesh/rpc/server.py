@@ -1,6 +1,8 @@
 """One process's gRPC server: what it hosts, its health, and a drain that loses no call."""
 
 import asyncio
+import errno
+import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -123,4 +125,20 @@ def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredenti
             return server.add_insecure_port(listen)
         return server.add_secure_port(listen, credentials)
     except RuntimeError as error:
-        raise InvalidArgument(FieldViolation("listen", f"{listen} cannot be listened on")) from error
+        description = f"{listen} cannot be listened on: {_why_not(listen)}"
+        raise InvalidArgument(FieldViolation("listen", description)) from error
+
+
+def _why_not(listen: str) -> str:
+    """Say why an address cannot be listened on, which gRPC keeps to itself."""
+    host, _, port = listen.rpartition(":")
+    try:
+        family, kind, _, _, where = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except (OSError, OverflowError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            return "another process listens there"
+        return error.strerror if isinstance(error, OSError) and error.strerror else "there is no such address"
+    return "it was taken, and is free again"

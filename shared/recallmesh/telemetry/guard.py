@@ -42,7 +42,7 @@ class Guard:
         began = time.perf_counter()
         try:
             with self._tracer.start_as_current_span(f"{self._part}.{method}", record_exception=False):
-                return await self._bounded(work)
+                return await self.bounded(work)
         except MeshError as error:
             self._metrics.port_failures.labels(self._part, method, error.reason).inc()
             raise
@@ -65,7 +65,14 @@ class Guard:
         except Exception as error:
             raise self._fault(error) from error
 
-    async def _bounded(self, work: Coroutine[Any, Any, T]) -> T:
+    async def bounded(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await the work under the deadline, uncounted: for what runs as long as the process.
+
+        Raises:
+            ArmTimeout: the time was up.
+            InternalFault: a bug; the log has the rest.
+
+        """
         with within(self._timeout_s) as limit:
             try:
                 async with asyncio.timeout_at(limit):
