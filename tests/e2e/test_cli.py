@@ -77,6 +77,20 @@ def test_a_trace_in_a_pipe_has_whole_columns(shell):
     assert "Pixel" in rows[0][-1]
 
 
+def test_the_final_score_is_made_of_the_columns_of_a_trace(shell):
+    done = shell("recall", "--bank", "diary", "Which dog does Leo have?", "--trace")
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    [heading] = [line for line in lines if line[0] == "#"]
+    rows = [dict(zip(heading, line, strict=True)) for line in lines if line[0].isdecimal()]
+    assert rows
+    for row in rows:
+        number = {name: float(row[name]) for name in heading[heading.index("reads") : heading.index("tok")]}
+        factors = number["recent"] * number["time"] * number["proof"] * number["favour"]
+        odds = number["reads"] / (1 - number["reads"]) * number["place"] * number["context"] * number["names"]
+        assert number["final"] == pytest.approx(odds * factors**2 / (1 + odds * factors**2), abs=1e-4)
+    assert any(row["final"] != row["reads"] for row in rows)
+
+
 def test_banks_are_listed_with_tabs(shell):
     done = shell("bank", "list")
     assert done.returncode == 0, done.stderr
@@ -104,6 +118,19 @@ def test_a_blank_item_is_named_by_its_line(shell):
     done = shell("retain", "--bank", "diary", "-", stdin='{"content": "a word"}\n\n{"content": " "}\n')
     assert done.returncode == 2
     assert "line 3.content" in done.stderr
+
+
+def test_a_blank_text_is_named_by_its_word(shell):
+    done = shell("retain", "--bank", "diary", "--text", " ")
+    assert done.returncode == 2
+    assert "recallmesh: --text: is blank" in done.stderr
+
+
+def test_what_holds_no_fact_says_so(shell):
+    done = shell("retain", "--bank", "diary", "--text", "Hi!")
+    assert done.returncode == 0, done.stderr
+    assert "0 memories" in done.stdout
+    assert "--mode verbose" in done.stdout
 
 
 def test_deleting_needs_yes_where_nobody_can_be_asked(shell):

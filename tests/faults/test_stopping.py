@@ -127,6 +127,6 @@ async def test_a_second_process_on_the_same_address_says_so(tmp_path):
             assert await other.left() == 2
         finally:
             other.kill()
-        assert "cannot be listened on" in other.told()
+        assert "cannot be listened on: another process listens there" in other.told()
         assert "Traceback" not in other.told()
         assert await health(bank.address) == 1

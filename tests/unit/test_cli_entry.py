@@ -4,11 +4,13 @@ import argparse
 
 import pytest
 
-from recallmesh.cli.address import address_of
+from recallmesh.cli.address import address_of, check_address
 from recallmesh.cli.advice import lines_of
 from recallmesh.cli.entry import main
 from recallmesh.cli.parser import build_parser
+from recallmesh.cli.serving import hint
 from recallmesh.core.errors import BankNotFound, FieldViolation, InvalidArgument, StoreUnavailable, all_errors
+from recallmesh.mesh import ALL_PARTS, Part
 
 
 def words(*given):
@@ -37,6 +39,54 @@ def test_every_command_explains_itself(command, capsys):
         main([command, "--help"])
     assert told.value.code == 0
     assert "usage:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "given",
+    [(), ("serve",), ("retain",), ("recall",), ("bank",), ("bank", "create"), ("bank", "delete"), ("check-config",)],
+)
+def test_help_fits_a_terminal_of_80_columns(given, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([*given, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert [line for line in lines if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("source", [("-",), ("--file", "-"), ("--file", "f.jsonl")])
+@pytest.mark.parametrize("word", ["--time", "--context"])
+def test_what_is_for_one_text_is_refused_with_a_file(word, source, tmp_path, capsys):
+    assert main(["retain", "--bank", "b", "--data", str(tmp_path / "d"), word, "2026-03-03", *source]) == 2
+    assert f"{word}: is for --text alone" in capsys.readouterr().err
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize("address", ["localhost", "http://127.0.0.1:7070", "127.0.0.1:", ":7070", "a:b", "h:1/x"])
+def test_a_server_that_is_no_host_and_port_is_a_mistake_of_use(address, capsys, monkeypatch):
+    assert main(["bank", "list", "--server", address]) == 2
+    assert f"--server: {address!r} is no host:port" in capsys.readouterr().err
+    monkeypatch.setenv("RECALLMESH_SERVER", address)
+    assert main(["bank", "list"]) == 2
+    told = capsys.readouterr().err
+    assert f"RECALLMESH_SERVER: {address!r} is no host:port" in told
+    assert "set RECALLMESH_SERVER right" in told
+
+
+@pytest.mark.parametrize("address", ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "dns:///mesh:1", "unix:/m"])
+def test_a_server_may_be_named_as_grpc_names_one(address):
+    check_address(address, words("bank", "list", "--server", address))
+
+
+def test_an_address_that_cannot_be_listened_on_is_told_with_the_way_to_another():
+    told = list(lines_of(InvalidArgument(FieldViolation("listen", "is taken")), words("serve", "all")))
+    assert "--listen" in told[1]
+
+
+def test_a_hint_to_try_is_given_where_it_would_work():
+    assert "recallmesh bank list --server a:1" in hint("a:1", ALL_PARTS)
+    for part in (Part.BANK, Part.RECALL, Part.RETAIN):
+        assert hint("a:1", ALL_PARTS - {part}) == "  stop: Ctrl-C"
 
 
 def test_a_wrong_time_is_a_mistake_of_use(capsys):
@@ -95,9 +145,22 @@ def test_deleting_where_nobody_can_be_asked_needs_yes(monkeypatch, capsys, tmp_p
     assert not (tmp_path / "d").exists()
 
 
+def test_a_bank_is_looked_for_before_anybody_is_asked_to_delete_it(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: pytest.fail("asked"))
+    assert main(["bank", "delete", "nope", "--data", str(tmp_path)]) == 1
+    assert "'nope' not found" in capsys.readouterr().err
+
+
+def test_a_hint_can_be_copied_into_a_shell():
+    told = "\n".join(lines_of(BankNotFound("my bank"), words("bank", "show", "my bank", "--data", "my data")))
+    assert "recallmesh bank list --data 'my data'\n" in told
+    assert "recallmesh bank create 'my bank' --data 'my data'" in told
+
+
 def test_an_unknown_bank_is_told_with_the_way_to_make_it():
     told = list(lines_of(BankNotFound("diary"), words("recall", "--bank", "diary", "q")))
-    assert "recallmesh bank create diary" in told[1]
+    assert "recallmesh bank create diary" in "\n".join(told)
 
 
 def test_a_folder_of_another_process_is_told_with_the_server_to_ask():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recallmesh.cli.batch import Batch, Continuation, batches, in_their_words
+from recallmesh.cli.batch import TEXT, Batch, Continuation, batches, in_their_words
 from recallmesh.cli.lines import moment, read_items
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.retain import RetainItem, UpdateMode
@@ -94,6 +94,15 @@ def test_a_refused_item_is_named_by_its_line():
     batch = Continuation().batch([("line 7", RetainItem(("a",))), ("line 9", RetainItem(("",)))])
     told = in_their_words(InvalidArgument(FieldViolation("items[1].content", "is blank")), batch)
     assert told.message == "line 9.content: is blank"
+
+
+@pytest.mark.parametrize(
+    ("field", "word"), [("content", "--text"), ("content[0]", "--text"), ("time", "--time"), ("context", "--context")]
+)
+def test_what_the_command_line_holds_is_named_by_its_word(field, word):
+    batch = Batch((RetainItem(("a",)),), (TEXT,))
+    told = in_their_words(InvalidArgument(FieldViolation(f"items[0].{field}", "is blank")), batch)
+    assert told.message == f"{word}: is blank"
 
 
 @pytest.mark.parametrize("field", ["bank_id", "items", "items[7].content", "items[x]"])

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from recallmesh.cli.account import print_account
 from recallmesh.cli.answer import print_answer, when
-from recallmesh.cli.candidates import LEGEND
+from recallmesh.cli.candidates import LEGEND, ON_DEMAND
 from recallmesh.cli.screen import print_table, printable
 from recallmesh.core.arm import ArmName
 from recallmesh.core.memory import FactType, Memory
@@ -33,7 +34,10 @@ from recallmesh.core.tuning import RecallTuning
 
 NOW = datetime(2026, 10, 6, 7, tzinfo=UTC)
 LONG = "Nadia: the oven at the bakery broke down this morning, " * 6
-NUMBERS = ["11", "3", "14", "2", "0.0656", "0.984", "1.097", "0.900", "1.000", "0.977", "39", "packed"]
+NUMBERS = "11 3 14 2 0.984 0.917 1.250 0.250 1.097 0.900 0.977 39 packed".split()
+ALL_NUMBERS = (
+    "11 3 14 2 0.065600 0.984000 0.917000 1.250000 0.250000 1.097000 0.900000 1.000000 1.000000 0.977000 39 packed"
+).split()
 
 
 def terminal(width):
@@ -58,11 +62,21 @@ def answer(*memories, ranks: Mapping[ArmName, int] | None = None, **fields):
     return RecallAnswer(packed, arms=fields.pop("arms", ()), **fields)
 
 
-def traced():
-    scores = Scores(rrf=0.0656, relevance=0.984, final=0.977, recency_boost=1.097, temporal_boost=0.9, proof_boost=1.0)
+def traced(**more):
+    scores = Scores(
+        rrf=0.0656,
+        relevance=0.984,
+        final=0.977,
+        recency_boost=1.097,
+        temporal_boost=0.9,
+        fusion_prior=0.917,
+        context_prior=1.25,
+        naming_prior=0.25,
+    )
     ranks = {ArmName.SEMANTIC: 3, ArmName.KEYWORD: 14, ArmName.GRAPH: 2}
     rows = [
         TraceCandidate("m1", LONG, Outcome.PACKED, 1, 11, ranks, scores=scores, tokens=39, reranked=True),
+        TraceCandidate("m3", LONG, Outcome.BUDGET, 3, 12, ranks, scores=replace(scores, **more), detail="limit"),
         TraceCandidate("m2", "", Outcome.MISSING, 2, 0, {ArmName.KEYWORD: 1}, detail="not in the ledger"),
     ]
     window = WindowReading(Window(NOW, NOW + timedelta(days=1)), "en.month", "May")
@@ -97,7 +111,32 @@ def test_in_a_pipe_the_candidates_are_whole_and_separated_by_tabs():
     screen = pipe()
     print_account(screen, traced())
     [line] = [line for line in shown(screen).splitlines() if line.startswith("11\t")]
-    assert line.split("\t") == [*NUMBERS, LONG.strip()]
+    assert line.split("\t") == [*ALL_NUMBERS, LONG.strip()]
+
+
+def test_the_table_of_a_reranked_question_is_no_wider_than_a_terminal_of_80():
+    screen = terminal(80)
+    print_account(screen, traced())
+    lines = shown(screen).splitlines()
+    [heading] = [place for place, line in enumerate(lines) if line.lstrip().startswith("#")]
+    assert len(lines) > heading + 4
+    assert all(cell_len(line) <= 80 for line in lines[heading:])
+
+
+def test_a_factor_that_few_banks_have_is_shown_where_it_matters():
+    for more, words in (({}, set()), ({"proof_boost": 1.02}, {"proof"}), ({"strategy_boost": 1.05}, {"favour"})):
+        screen = terminal(200)
+        print_account(screen, traced(**more))
+        [heading] = [line for line in shown(screen).splitlines() if line.lstrip().startswith("#")]
+        assert set(heading.split()) & set(ON_DEMAND) == words
+
+
+def test_what_was_not_reranked_is_in_brackets_and_what_a_limit_cut_says_so():
+    screen = terminal(80)
+    print_account(screen, traced())
+    [line] = [line for line in shown(screen).splitlines() if line.startswith("12")]
+    assert "(0.984)" in line
+    assert line.split()[-1] == "limit"
 
 
 def test_in_a_pipe_the_phases_are_plain_numbers():
@@ -124,6 +163,7 @@ def test_every_column_of_the_table_is_in_the_legend():
     print_account(screen, traced())
     [heading] = [line for line in shown(screen).splitlines() if line.startswith("#")]
     explained = {word for columns, _ in LEGEND for word in columns.split()}
+    assert {"place", "context", "names", "proof", "favour"} <= set(heading.split("\t"))
     assert set(heading.split("\t")) - explained == {"memory"}
 
 

@@ -497,6 +497,20 @@ async def test_a_memory_without_a_stored_count_is_counted():
     assert answer.tokens == 4
 
 
+async def test_the_account_tells_what_the_limit_cut_from_what_had_no_room():
+    ledger = FakeLedger(memory(1, tokens=5), memory(2, tokens=90), memory(3, tokens=5), memory(4, tokens=5))
+    here = mesh(ledger=ledger, arms={K: FakeArm(1, 2, 3, 4)})
+    told = {}
+    for limit in (0, 2):
+        answer = await here.recall(max_tokens=20, limit=limit, trace=True)
+        told[limit] = [(row.outcome, row.detail) for row in answer.trace.candidates]
+    packed, no_room = (Outcome.PACKED, ""), (Outcome.BUDGET, "")
+    assert told == {
+        0: [packed, no_room, packed, packed],
+        2: [packed, no_room, packed, (Outcome.BUDGET, "limit")],
+    }
+
+
 async def test_a_preferred_observation_replaces_its_sources():
     ledger = FakeLedger(
         memory(1), memory(2), memory(3, fact_type=FactType.OBSERVATION, sources=(name(1), name(2))), memory(4)

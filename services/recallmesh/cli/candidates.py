@@ -11,25 +11,19 @@ from recallmesh.cli.screen import one_line, print_lines
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import Outcome, Trace, TraceCandidate
 
-FORMULA = "o / (1 + o), o = reads / (1 - reads) x place x context x names x (recent x time x proof x favour)^2"
+FORMULA = "o / (1 + o), o = reads / (1 - reads) · place · context · names · (recent · time · proof · favour)²"
 """How ``final`` is made of the columns (docs/adr/0010-final-score.md)."""
 LEGEND = (
     ("#", "the place in the answer's order"),
     ("sem key gra tem", "the rank that each arm gave it: semantic, keyword, graph, temporal; empty: not found by it"),
-    (
-        "reads",
-        "how well the cross-encoder, reading question and memory together, thinks it answers, 0 to 1; "
-        "(1.000) in brackets: not reranked, final keeps the fused order",
-    ),
+    ("reads", "how well the cross-encoder, reading question and memory together, thinks it answers, 0 to 1"),
+    ("", "(1.000) in brackets: not reranked, so final keeps the fused order"),
     ("place", "1 for the first of the fused lists, less for each behind it"),
     ("context", "over 1: with the memory before it, it is nearer to the question than its own words say"),
     ("names", "0.25: the question names somebody whom it does not mention; else 1"),
-    ("recent", "1.1 for what is new, 0.91 after a year, 1 without a time"),
-    (
-        "time",
-        "1.1 in the middle of the asked period, 0.9 at its ends and outside, 1 where none was asked for; "
-        "0.1 outside where the question is about the period alone",
-    ),
+    ("recent", "1.1 for what is new, 0.92 after a year, 1 without a time"),
+    ("time", "1.1 in the middle of the asked period, 0.9 at its ends and outside; 1 where none was asked for"),
+    ("", "0.1 outside it where the question is about the period alone"),
     ("proof favour", "how well an observation is proven; the lift of a favoured arm: shown where not always 1"),
     ("final", f"{FORMULA}; it orders, and is no confidence"),
     ("tok", "its length in tokens"),
