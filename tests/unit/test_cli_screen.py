@@ -34,10 +34,25 @@ from recallmesh.core.tuning import RecallTuning
 
 NOW = datetime(2026, 10, 6, 7, tzinfo=UTC)
 LONG = "Nadia: the oven at the bakery broke down this morning, " * 6
-NUMBERS = "11 3 14 2 0.984 0.917 1.250 0.250 1.097 0.900 0.977 39 packed".split()
-ALL_NUMBERS = (
-    "11 3 14 2 0.065600 0.984000 0.917000 1.250000 0.250000 1.097000 0.900000 1.000000 1.000000 0.977000 39 packed"
-).split()
+NUMBERS = ["11", "3", "14", "2", "0.984", "0.917", "1.250", "0.250", "1.097", "0.900", "0.977", "39", "packed"]
+ALL_NUMBERS = [
+    "11",
+    "3",
+    "14",
+    "2",
+    "0.065600",
+    "0.984000",
+    "0.917000",
+    "1.250000",
+    "0.250000",
+    "1.097000",
+    "0.900000",
+    "1.000000",
+    "1.000000",
+    "0.977000",
+    "39",
+    "packed",
+]
 
 
 def terminal(width):

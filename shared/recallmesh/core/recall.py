@@ -138,8 +138,8 @@ class TraceCandidate:
     """One row of the account: where a memory stood at each stage and what became of it.
 
     ``arm_scores`` are the arms' own scores, ``because`` their phrases. ``fused_rank`` is the place after RRF and boosts
-    (from 1), ``final_rank`` the place after final scoring (0: dropped before that). ``detail`` says more of the outcome:
-    ``limit`` where it was that, not the tokens, which left a memory out.
+    (from 1), ``final_rank`` the place after final scoring (0: dropped before that). ``detail`` says more of the
+    outcome: ``limit`` where it was that, not the tokens, which left a memory out.
     """
 
     memory_id: str
