@@ -2,6 +2,7 @@
 
 import pytest
 import pytest_asyncio
+import structlog
 from deployment import OPENERS, Mesh
 
 LOG_CHARS = 3000
@@ -18,6 +19,17 @@ async def mesh(request, tmp_path_factory):
 async def diary(mesh):
     """An empty bank of the test's own."""
     return await mesh.diary()
+
+
+@pytest.fixture(autouse=True)
+def own_logging():
+    """Logging is the process's: what a test sets up for itself ends with it."""
+    before = structlog.get_config() if structlog.is_configured() else None
+    yield
+    if before is None:
+        structlog.reset_defaults()
+    else:
+        structlog.configure(**before)
 
 
 @pytest.hookimpl(wrapper=True)

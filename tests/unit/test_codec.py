@@ -99,7 +99,7 @@ def values(hint):  # noqa: C901, PLR0911 - one way each
 def made(noun, **special):
     """Return a strategy for a dataclass with every field drawn."""
     hints = get_type_hints(noun)
-    names = [field.name for field in dataclasses.fields(noun)]
+    names = noun._fields if issubclass(noun, tuple) else [field.name for field in dataclasses.fields(noun)]
     return st.builds(noun, **{name: values(hints[name]) for name in names if name not in special}, **special)
 
 

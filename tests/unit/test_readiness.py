@@ -1,5 +1,6 @@
 """What a process says in its log about being ready."""
 
+import structlog
 from structlog.testing import capture_logs
 
 from recallmesh.core.errors import StoreUnavailable
@@ -13,6 +14,7 @@ async def test_a_process_says_once_that_it_is_ready_and_again_after_it_was_not()
         if not up:
             raise StoreUnavailable("gone")
 
+    structlog.reset_defaults()  # whatever level an earlier test has set
     readiness = Readiness(interval_s=1, timeout_s=1)
     with capture_logs() as told:
         await readiness.take({"a": check, "b": check})

@@ -4,8 +4,8 @@ from recallmesh.core.bank import BankConfig
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.tuning import tuning_violations
 
-CHUNK_TOKENS = (16, 8192)
-"""The bounds of ``chunk_tokens``: below, chunks are shreds; above, no model here reads one."""
+CHUNK_TOKENS = (16, 65_536)
+"""The bounds of ``chunk_tokens``: below, chunks are shreds; above, longer than a document should be."""
 
 
 def check_config(config: BankConfig | None) -> None:

@@ -254,7 +254,7 @@ class RetainTuning(_message.Message):
     mode: Global___ExtractionMode.ValueType
     """What is made of a chunk. Unspecified: EXTRACTION_MODE_CONCISE."""
     chunk_tokens: _builtins.int
-    """The most tokens of a chunk, in [16, 8192]. Absent: 512."""
+    """The most tokens of a chunk, in [16, 65536]. Absent: 512."""
     mission: _builtins.str
     """What the bank pays attention to; steers LLM extraction. Empty: everything."""
     instructions: _builtins.str
