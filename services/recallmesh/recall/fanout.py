@@ -18,6 +18,8 @@ from recallmesh.recall.fault import silence
 from recallmesh.recall.question import Question
 from recallmesh.recall.stopwatch import Stopwatch
 
+LONGEST_FIRST = (ArmName.GRAPH, ArmName.TEMPORAL, ArmName.SEMANTIC, ArmName.KEYWORD)
+"""The order in which the arms are asked: what an arm does with the vectors' answer goes on beside the others' turns."""
 NEED_VECTOR = frozenset({ArmName.SEMANTIC, ArmName.TEMPORAL})
 USE_VECTOR = NEED_VECTOR | {ArmName.GRAPH}
 SILENT = frozenset({PartState.SKIPPED, PartState.DISABLED})
@@ -76,7 +78,10 @@ class FanOut:
             window = group.create_task(self._read_window(search, watch))
             vector = group.create_task(self._embed(search, found, watch))
             spread = group.create_task(self._read_spread(search, vector))
-            asked = [group.create_task(self._ask(name, search, found, window, vector)) for name in ArmName]
+            tasks = {
+                name: group.create_task(self._ask(name, search, found, window, vector)) for name in LONGEST_FIRST
+            }
+            asked = [tasks[name] for name in ArmName]
         found.arms = tuple(task.result() for task in asked)
         found.window, _ = window.result()
         found.spread = spread.result()
