@@ -78,9 +78,7 @@ class FanOut:
             window = group.create_task(self._read_window(search, watch))
             vector = group.create_task(self._embed(search, found, watch))
             spread = group.create_task(self._read_spread(search, vector))
-            tasks = {
-                name: group.create_task(self._ask(name, search, found, window, vector)) for name in LONGEST_FIRST
-            }
+            tasks = {name: group.create_task(self._ask(name, search, found, window, vector)) for name in LONGEST_FIRST}
             asked = [tasks[name] for name in ArmName]
         found.arms = tuple(task.result() for task in asked)
         found.window, _ = window.result()
