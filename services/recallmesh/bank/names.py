@@ -2,9 +2,9 @@
 
 import re
 
-from recallmesh.bank.text import size_violations
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.limits import BANK_ID_CHARS, BANK_NAME_BYTES
+from recallmesh.core.text import name_violations
 
 _BANK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]*")
 
@@ -33,9 +33,7 @@ def checked_bank_name(name: str) -> str:
         InvalidArgument: it is too long, holds a NUL or is not valid Unicode.
 
     """
-    violations = [*size_violations("name", name, BANK_NAME_BYTES)]
-    if "\x00" in name:
-        violations.append(FieldViolation("name", "contains a NUL character"))
+    violations = tuple(name_violations("name", name, BANK_NAME_BYTES))
     if violations:
         raise InvalidArgument(*violations)
     return name
