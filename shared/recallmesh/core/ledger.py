@@ -98,7 +98,7 @@ class WrittenDocument:
 class Commit:
     """What a transaction did.
 
-    ``added`` are the new memories as stored, with the bank's own entity ids. ``rows`` are the outbox rows made.
+    ``added`` are the new memories as stored, with the bank's own entity ids.
     ``replayed``: the request id was known with the same content; nothing was written and ``documents`` tell what the
     first call wrote. ``retiring`` are the ids whose document has moved on.
     """

@@ -15,8 +15,6 @@ from recallmesh.core.time import Window
 from recallmesh.core.tuning import BoostLevel, Budget, RecallTuning
 
 MAX_TOKENS_DEFAULT = 4096
-MAX_CHUNK_TOKENS_DEFAULT = 8192
-MAX_SOURCE_TOKENS_DEFAULT = 4096
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The metrics of one process, in a registry of its own; names carry their unit."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Bucket bounds: from a call in process to a rerank of 300 pairs on a busy CPU."""
@@ -41,15 +41,6 @@ class Metrics:
             "Time of one RPC as the server saw it.",
             ["method", "code"],
             buckets=SECONDS,
-            registry=self.registry,
-        )
-        self.outbox_rows = Gauge(
-            "recallmesh_outbox_rows", "Index writes not yet delivered.", ["arm"], registry=self.registry
-        )
-        self.outbox_lag = Gauge(
-            "recallmesh_outbox_lag_seconds",
-            "Age of the oldest index write not yet delivered.",
-            ["arm"],
             registry=self.registry,
         )
 
