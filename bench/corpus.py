@@ -34,8 +34,9 @@ PEOPLE = (
 )
 PLACES = ("Lisbon", "Tromso", "Ghent", "Kyoto", "Valparaiso", "Gdansk", "Cork", "Porto", "Bergen", "Leipzig")
 NAMED_SHARE = 0.35
-PERIODS = ("", "", "", "last month", "in March 2025", "last summer", "two weeks ago", "in 2024")
-"""What a question says of time: three in eight say nothing, as a rule of thumb."""
+PERIODS = ("last month", "in March 2025", "last summer", "two weeks ago", "in 2024")
+PERIOD_EVERY = 7
+"""One question in seven names a period: 14 % of the 883 asked of six real conversations (LoCoMo) do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +89,16 @@ def items(size: int, vocabulary: Vocabulary) -> Iterator[RetainItem]:
         )
 
 
-def questions(texts: list[str], count: int, bank: BankRef) -> list[RecallRequest]:
-    """Ask about random memories: a few of their words, a name, at times a period."""
+def questions(texts: list[str], count: int, bank: BankRef, *, period_every: int = PERIOD_EVERY) -> list[RecallRequest]:
+    """Ask about random memories: a few of their words, a name, and in every ``period_every``-th question a period."""
     chance = random.Random(count)
     asked = []
     for number in range(count):
         speaker, _, said = chance.choice(texts).partition(": ")
         rare = sorted(set(said.rstrip(".").split()), key=lambda word: (-len(word), word))[:8]
         about = " ".join(chance.sample(rare, min(4, len(rare))))
-        text = f"What did {speaker} say about {about} {PERIODS[number % len(PERIODS)]}".strip() + "?"
+        turn, left = divmod(number, period_every)
+        period = "" if left else f" {PERIODS[turn % len(PERIODS)]}"
+        text = f"What did {speaker} say about {about}{period}?"
         asked.append(RecallRequest(bank, text, query_time=BEGIN + YEARS))
     return asked

@@ -32,16 +32,13 @@ async def measure_recall(
 ) -> dict[str, float]:
     """Ask with and without reranking; ``counts`` says how often."""
     texts = [str(item.content[0]) for item in items]
-    asked = [replace(each, tuning=PLAIN) for each in corpus.questions(texts, counts[0] + WARM_UP, bank)]
-    recaller = await assembly.recaller()
-    for request in asked[:WARM_UP]:
-        await recaller.recall(request)
-    asked = asked[WARM_UP:]
-    clock, embedded, answers = Clock(), embedder.query_calls, []
-    for request in asked:
-        with clock.taking():
-            answers.append(await recaller.recall(request))
+    asked = [replace(each, tuning=PLAIN) for each in corpus.questions(texts, counts[0], bank)]
+    dated = [replace(each, tuning=PLAIN) for each in corpus.questions(texts, counts[0] // 2, bank, period_every=1)]
+    await ask(assembly, dated[:WARM_UP])
+    embedded = embedder.query_calls
+    clock, answers = await ask(assembly, asked)
     embedded = embedder.query_calls - embedded
+    in_period, dated_answers = await ask(assembly, dated)
     found = {
         "recall, p50 ms": clock.p50,
         "recall, p95 ms": clock.p95,
@@ -49,9 +46,12 @@ async def measure_recall(
         "recall, CPU ms": clock.cpu_each,
         "recall, CPU ms: of that the vectors' worker": clock.worker_ms / len(asked),
         "recall, query embeddings": embedded / len(asked),
+        "recall with a period, p50 ms": in_period.p50,
+        "recall with a period, p95 ms": in_period.p95,
+        "recall with a period, CPU ms": in_period.cpu_each,
     }
-    found |= _parts(answers)
-    found |= await _own(assembly, asked)
+    found |= _parts(answers + dated_answers)
+    found |= await _own(assembly, dated)
     found |= await _reranked(assembly, [replace(each, tuning=RecallTuning()) for each in asked[: counts[1]]])
     brute = await _brute(embedder, texts, asked)
     found |= {
@@ -61,6 +61,24 @@ async def measure_recall(
         "ratio: recall / baseline, CPU": clock.cpu_each / brute.cpu_each,
     }
     return found
+
+
+async def measure_fresh(assembly: Assembly, bank: BankRef, items: Sequence[RetainItem], count: int) -> dict[str, float]:
+    """Ask the process that filled the bank."""
+    texts = [str(item.content[0]) for item in items]
+    asked = [replace(each, tuning=PLAIN) for each in corpus.questions(texts, count, bank)]
+    await ask(assembly, asked[:WARM_UP])
+    clock, _ = await ask(assembly, asked)
+    return {"recall just after filling, p50 ms": clock.p50}
+
+
+async def ask(assembly: Assembly, asked: Sequence[RecallRequest]) -> tuple[Clock, list[RecallAnswer]]:
+    """Ask one question after the other."""
+    recaller, clock, answers = await assembly.recaller(), Clock(), []
+    for request in asked:
+        with clock.taking():
+            answers.append(await recaller.recall(request))
+    return clock, answers
 
 
 def _parts(answers: Sequence[RecallAnswer]) -> dict[str, float]:

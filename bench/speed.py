@@ -13,7 +13,7 @@ from typing import Any
 
 from bench import corpus
 from bench.hashed import HashedEmbedder, MeteredEmbedder
-from bench.recalling import measure_recall
+from bench.recalling import measure_fresh, measure_recall
 from bench.results import write_result
 from bench.retaining import measure_retain
 from bench.table import print_figures
@@ -53,6 +53,9 @@ async def measure(size: int, *, queries: int, reranked: int, fake: bool) -> Figu
             async with open_assembly(settings, frozenset(), embedder=metered) as assembly:
                 found: Figures = {"embedder": "hashed words" if fake else "packaged model"}
                 found |= await measure_retain(assembly, BANK, items, metered, Path(folder))
+                found |= await measure_fresh(assembly, BANK, items, queries // 2)
+            # A bank is mostly asked by a process that opened it, not by the one that just filled it.
+            async with open_assembly(settings, frozenset(), embedder=metered) as assembly:
                 found |= await measure_recall(assembly, BANK, items, metered, (queries, reranked))
         found |= resident(settings.data, fake=fake)
     return found

@@ -61,15 +61,20 @@ class Explorer:
 
         """
         scope = Scope(query.bank_uid, query.fact_types, query.tags)
-        named, near = await asyncio.gather(
-            self._store.read(lambda reads: self._named(reads, query, scope)), self._near(query), return_exceptions=True
-        )
-        if isinstance(named, BaseException):
-            raise named
-        if isinstance(near, StoreUnavailable) and named.sightings:
+        naming = asyncio.create_task(self._store.read(lambda reads: self._named(reads, query, scope)))
+        try:
+            # Asked from here, not from a task that begins later: what follows the vectors' answer takes longest of all
+            # arms, so this question should be at the vectors before the other arms'.
+            near = await self._near(query)
+        except StoreUnavailable:
+            if not (await naming).sightings:
+                raise
             near = ()
-        if isinstance(near, BaseException):
-            raise near
+        except asyncio.CancelledError:
+            naming.cancel()
+            await asyncio.gather(naming, return_exceptions=True)
+            raise
+        named = await naming
         return await self._store.read(lambda reads: then(self._around(reads, scope, named, near)))
 
     def _around(

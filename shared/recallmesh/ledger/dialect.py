@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Connection, Table, Text, bindparam, literal
+from sqlalchemy import Boolean, ColumnElement, Connection, Select, Table, Text, bindparam, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -80,3 +80,13 @@ def insert_new(connection: Connection, table: Table, rows: list[dict[str, object
         return
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     connection.execute(insert(table).on_conflict_do_nothing(), rows)
+
+
+def in_one_row(query: Select[Any]) -> Select[Any]:
+    """Return the query that gives all rows of another, of plain columns, as one JSON array of arrays; for SQLite.
+
+    Its driver lets go of Python's lock and takes it again for each row: beside one busy thread 600 rows take 24 ms,
+    and in one row 2.
+    """
+    rows = query.subquery()
+    return select(func.json_group_array(func.json_array(*rows.c)))

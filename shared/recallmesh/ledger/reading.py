@@ -6,24 +6,43 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, select
+from sqlalchemy import Connection, Select, Table, and_, bindparam, select
 
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.memory import Memory, Mention, Outline
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import passes
 from recallmesh.ledger.decoder import Decoder, outlines
-from recallmesh.ledger.dialect import among_bound
+from recallmesh.ledger.dialect import among_bound, in_one_row
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.rows import CAUSES, ENTITIES, select_memories, select_outlines, unpack, unpack_causes
 from recallmesh.ledger.schema import entities, memories, memory_entities
 
-_READ = select_memories().where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
-_OUTLINE = select_outlines().where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
-_THERE = select(memories.c.id).where(memories.c.bank_uid == bindparam("bank"), among_bound(memories.c.id, "ids"))
-_NAMES = select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases).where(
-    entities.c.bank_uid == bindparam("bank"), among_bound(entities.c.id, "ids")
-)
+
+class _ByIds:
+    """A query for the rows of a bank that have one of the ids, made once and run often."""
+
+    def __init__(self, query: Select[Any], table: Table) -> None:
+        self._rows = query.where(table.c.bank_uid == bindparam("bank"), among_bound(table.c.id, "ids"))
+        self._packed = in_one_row(self._rows)
+
+    def all(self, connection: Connection, bank_uid: str, ids: Iterable[str]) -> Sequence[Any]:
+        """Return the driver's own tuples: SQLAlchemy's rows around them would cost a tenth of the read.
+
+        That passes over what SQLAlchemy makes of values, which is nothing for texts and integers on either database.
+        """
+        asked = {"bank": bank_uid, "ids": json.dumps(list(ids))}
+        if connection.dialect.name == "sqlite":
+            packed: list[Any] = json.loads(connection.execute(self._packed, asked).scalar_one())
+            return packed
+        rows: Sequence[Any] = connection.execute(self._rows, asked).cursor.fetchall()
+        return rows
+
+
+_READ = _ByIds(select_memories(), memories)
+_OUTLINE = _ByIds(select_outlines(), memories)
+_THERE = _ByIds(select(memories.c.id), memories)
+_NAMES = _ByIds(select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases), entities)
 
 BATCH = 200
 """Rows read at once while a tag test, which SQL does not know, decides which of them count."""
@@ -33,12 +52,12 @@ def read_memories(
     connection: Connection, bank_uid: str, memory_ids: Iterable[str], *, mentions: bool = True
 ) -> tuple[Memory, ...]:
     """Return those of the memories that are there."""
-    return tuple(_decoded(connection, bank_uid, _found(connection, _READ, bank_uid, memory_ids), mentions=mentions))
+    return tuple(_decoded(connection, bank_uid, _READ.all(connection, bank_uid, memory_ids), mentions=mentions))
 
 
 def read_outlines(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) -> tuple[Outline, ...]:
     """Return the outlines of those that are there."""
-    return tuple(outlines(_found(connection, _OUTLINE, bank_uid, memory_ids)))
+    return tuple(outlines(_OUTLINE.all(connection, bank_uid, memory_ids)))
 
 
 def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
@@ -59,18 +78,8 @@ def mentions_by_id(connection: Connection, bank_uid: str, entity_ids: Iterable[s
     """Return entities as memories mention them, with their names of now."""
     return {
         entity_id: Mention(entity_id, name, kind, unpack(aliases))
-        for entity_id, name, kind, aliases in _found(connection, _NAMES, bank_uid, entity_ids)
+        for entity_id, name, kind, aliases in _NAMES.all(connection, bank_uid, entity_ids)
     }
-
-
-def _found(connection: Connection, query: Select[Any], bank_uid: str, ids: Iterable[str]) -> Sequence[Any]:
-    """Return the driver's own tuples: SQLAlchemy's rows around them would cost a tenth of the read.
-
-    That passes over what SQLAlchemy makes of values, which is nothing for texts and integers on either database.
-    """
-    result = connection.execute(query, {"bank": bank_uid, "ids": json.dumps(list(ids))})
-    rows: Sequence[Any] = result.cursor.fetchall()
-    return rows
 
 
 def _filtered(bank_uid: str, wanted: MemoryFilter) -> Select[Any]:
@@ -108,5 +117,5 @@ def _causes_there(connection: Connection, bank_uid: str, rows: Sequence[Any]) ->
     """Return the test whether a cause still exists; links to deleted memories are left where they are."""
     causes = {cause for row in rows if row[CAUSES] for cause, _ in unpack_causes(row[CAUSES])}
     if causes:
-        causes = {memory_id for (memory_id,) in _found(connection, _THERE, bank_uid, causes)}
+        causes = {memory_id for (memory_id,) in _THERE.all(connection, bank_uid, causes)}
     return causes.__contains__

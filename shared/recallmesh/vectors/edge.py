@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 from uuid import UUID
 
 import qdrant_edge as q
@@ -58,7 +58,6 @@ class Shard:
         self._path = path
         self._shard = shard
         # Reading payloads takes as long as comparing vectors (3 of 7 ms for 900 hits): each is read once.
-        # By the number of the id: a UUID's own hash and comparison are Python functions, as slow as all the rest.
         self._faces: dict[int, Face] = {}
 
     def search(self, queries: Sequence[VectorQuery]) -> list[HitColumns]:
@@ -91,7 +90,7 @@ class Shard:
         self._update(q.UpdateOperation.upsert_points(edge_points))
         self._forget(point.id for point in points)
 
-    def delete(self, point_ids: Sequence[str]) -> None:
+    def delete(self, point_ids: Sequence[int]) -> None:
         """Take points out."""
         self._update(q.UpdateOperation.delete_points(list(point_ids)))
         self._forget(point_ids)
@@ -101,12 +100,12 @@ class Shard:
         self._update(q.UpdateOperation.delete_points_by_filter(_filter(AnyOf(BANK, (bank_uid,)))))
         self._faces.clear()
 
-    def copy_points(self, point_ids: Sequence[str], target: "Shard") -> None:
+    def copy_points(self, point_ids: Sequence[int], target: "Shard") -> None:
         """Bring these points of another shard up to date: stored as they are here, taken out where they are not."""
         with _Translated():
             records = self._shard.retrieve(list(point_ids), with_payload=True, with_vector=True)
         points = [q.Point(record.id, record.vector or {}, record.payload) for record in records]
-        missing = set(point_ids) - {str(record.id) for record in records}
+        missing = set(point_ids) - set(_numbers(records))
         if points:
             target._update(q.UpdateOperation.upsert_points(points))  # noqa: SLF001 -- of the same class
         if missing:
@@ -135,11 +134,10 @@ class Shard:
             self._shard.close()
 
     def _columns(self, points: Sequence[q.ScoredPoint], query: VectorQuery) -> HitColumns:
-        names = [point.id for point in points]
-        numbers = [_number(name) for name in names]
+        numbers = _numbers(points)
         faces = self._faces
         if not faces.keys() >= set(numbers):
-            faces = self._read_faces(dict(zip(numbers, names, strict=True)))
+            faces = self._read_faces(numbers)
         floor = -math.inf if query.min_score is None else query.min_score
         scores = [round(point.score, DIGITS) for point in points]
         # A face begins with the memory id, of which a bank has no two: nothing after it is ever compared.
@@ -149,19 +147,20 @@ class Shard:
         times = [face[2:] for face in hits] if query.times else []
         return [face[0] for face in hits], [-score for score, _ in rows], [face[1] for face in hits], times
 
-    def _read_faces(self, names: Mapping[int, PointName]) -> dict[int, Face]:
-        unknown = [name for number, name in names.items() if number not in self._faces]
+    def _read_faces(self, numbers: Sequence[int]) -> dict[int, Face]:
+        unknown: list[PointName] = [number for number in numbers if number not in self._faces]
         if len(self._faces) + len(unknown) > FACES_MAX:
             self._faces.clear()
-            unknown = list(names.values())
+            unknown = list(numbers)
         with _Translated():
             records = self._shard.retrieve(unknown, with_payload=RETURNED, with_vector=False)
-        self._faces |= {_number(record.id): _face(record.payload or {}) for record in records}
+        faces = (_face(record.payload or {}) for record in records)
+        self._faces |= zip(_numbers(records), faces, strict=True)
         return self._faces
 
-    def _forget(self, point_ids: Iterable[str]) -> None:
-        for name in point_ids:
-            self._faces.pop(_number(name), None)
+    def _forget(self, point_ids: Iterable[int]) -> None:
+        for number in point_ids:
+            self._faces.pop(number, None)
 
     def _update(self, operation: q.UpdateOperation) -> None:
         with _Translated():
@@ -245,8 +244,9 @@ def _tied(points: Sequence[q.ScoredPoint], limit: int) -> bool:
     return round(points[-1].score, DIGITS) == round(points[limit - 1].score, DIGITS)
 
 
-def _number(name: PointName) -> int:
-    return name.int if isinstance(name, UUID) else UUID(str(name)).int
+def _numbers(points: Sequence[q.ScoredPoint | q.Record]) -> list[int]:
+    # The package knows UUIDs too; here all points are named by numbers.
+    return cast("list[int]", [point.id for point in points])
 
 
 def _face(payload: Mapping[str, Any]) -> Face:

@@ -32,7 +32,7 @@ class Generations:
         self._index_from = index_from
         self._build: subprocess.Popen[bytes] | None = None
         self._number = 0
-        self._changed: set[str] = set()
+        self._changed: set[int] = set()
         self._dropped: set[str] = set()
         self.shard: Shard
 
@@ -59,7 +59,7 @@ class Generations:
             self._build.wait(STOP_S)
         self.shard.close()
 
-    def changed(self, point_ids: list[str]) -> None:
+    def changed(self, point_ids: list[int]) -> None:
         """Remember points to bring up to date in what is being built."""
         if self._build is not None:
             self._changed.update(point_ids)

@@ -109,7 +109,7 @@ class Shelf:
     def _shard(self) -> Shard:
         return self._generations.shard
 
-    def _wrote(self, point_ids: list[str]) -> None:
+    def _wrote(self, point_ids: list[int]) -> None:
         self._generations.changed(point_ids)
         self._unflushed += max(1, len(point_ids))
         self._written_at = self._clock()
