@@ -1,6 +1,5 @@
 """The composition root: the only place that knows where things run. It builds the parts, then lets go."""
 
-import asyncio
 import gc
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,6 +14,7 @@ import structlog
 from recallmesh import parts
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
+from recallmesh.core.deadline import within
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
 from recallmesh.core.errors import ArmTimeout, StoreUnavailable
 from recallmesh.core.ledger import Ledger
@@ -31,6 +31,7 @@ from recallmesh.rpc.reranker import RemoteReranker
 from recallmesh.rpc.retainer import RemoteRetainer
 from recallmesh.rpc.vectors import RemoteVectors
 from recallmesh.settings import Settings
+from recallmesh.standby import StandbyArm, StandbyVectors, open_or_stand_by
 from recallmesh.telemetry.log import set_up_logging
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed import (
@@ -58,10 +59,8 @@ A recall makes some ten thousand objects, none of them in cycles. With Python's 
 is resident takes an eighth more CPU time and 2 of 30 ms of the median at 10,000 memories. The larger of what the
 programme has set and this counts.
 """
-WAIT_S = 0.5
-"""Seconds before asking again for a part that is not up yet."""
-
-_log = structlog.get_logger("recallmesh.mesh")
+INFO_S = 3.0
+"""The most seconds that an embedder elsewhere may take to say what it is; a hundred times what it needs."""
 
 
 class Part(StrEnum):
@@ -192,10 +191,11 @@ class Assembly:
             case ArmName.TEMPORAL:
                 return parts.temporal_arm(self.settings, await self.vectors())
             case ArmName.KEYWORD:
-                return await self._enter(parts.open_keyword_arm(self.settings))
+                opening, path = partial(parts.open_keyword_arm, self.settings), self.settings.keyword.path
             case ArmName.GRAPH:
                 vectors, info = await self.vectors(), await self._embedder_info()
-                return await self._enter(parts.open_graph_arm(self.settings, vectors, info))
+                opening, path = partial(parts.open_graph_arm, self.settings, vectors, info), self.settings.graph.path
+        return await self._enter(open_or_stand_by(opening, StandbyArm, self.settings.data / path))
 
     async def _open_vectors(self) -> VectorIndex:
         address = self.address(Part.SEMANTIC)
@@ -203,7 +203,9 @@ class Assembly:
         if address:
             index = RemoteVectors(await self._channel(address))
         else:
-            index = await self._enter(parts.open_vectors_here(self.settings, await self._embedder_info()))
+            opening = partial(parts.open_vectors_here, self.settings, await self._embedder_info())
+            path = self.settings.data / self.settings.semantic.path
+            index = await self._enter(open_or_stand_by(opening, StandbyVectors, path))
         return ObservedVectors(index, timeout_s=None, metrics=self.metrics)
 
     async def _open_embedder(self) -> Embedder:
@@ -272,19 +274,21 @@ class Assembly:
         return ObservedAdmin(admin, timeout_s=self.settings.bank.timeout_s, metrics=self.metrics)
 
     async def _embedder_info(self) -> EmbedderInfo:
-        """Ask the embedder what it is; a process that depends on it waits until it is up."""
+        """Ask the embedder what it is: without that no vectors can be opened.
+
+        Raises:
+            StoreUnavailable: it does not answer. A server tries again, the command line says so.
+
+        """
         embedder = await self.embedder()
-        waiting = False
-        while True:
-            try:
+        address = self.address(Part.EMBEDDER)
+        if address is None:
+            return await embedder.info()
+        try:
+            with within(INFO_S):
                 return await embedder.info()
-            except (StoreUnavailable, ArmTimeout) as error:
-                if self.address(Part.EMBEDDER) is None:
-                    raise
-                if not waiting:
-                    _log.warning("waiting for the embedder", address=self.address(Part.EMBEDDER), detail=error.message)
-                waiting = True
-                await asyncio.sleep(WAIT_S)
+        except (StoreUnavailable, ArmTimeout) as error:
+            raise StoreUnavailable(f"the embedder at {address} does not answer: {error.message}") from error
 
 
 @asynccontextmanager

@@ -152,6 +152,8 @@ async def open_keyword_arm(settings: Settings) -> AsyncIterator[Arm]:
         k1=own.k1,
         b=own.b,
         function_words=own.function_words,
+        name_weight=own.name_weight,
+        label_weight=own.label_weight,
         date_weight=own.date_weight,
         resident_memories=own.resident_memories,
     ) as store:

@@ -85,7 +85,10 @@ async def test_entities_are_found_by_name_alias_and_beginning(store):
         found = await store.names("b1", (key,), ())
         assert [e.entity_id for e in found.entities] == ["e-alice chen"], key
         assert found.memories == 1
-    assert [e.key for e in (await store.names("b1", (), ("al",))).entities] == ["alice c", "alice chen"]
+    found = await store.names("b1", ("chen, alice",), ("alice c",))
+    assert [e.key for e in found.entities] == ["alice c", "alice chen", "chen, alice"]
+    await store.put("b1", (node("m2", mentions=(entity("Alice Springs", kind="place"),)),))
+    assert (await store.names("b1", ("springs, alice",), ())).entities == ()
     assert (await store.names("b1", ("alice",), ("bo",))).entities == ()
 
 

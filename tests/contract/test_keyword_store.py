@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import random
 import signal
 import sqlite3
 import sys
@@ -230,6 +231,16 @@ async def test_the_limit_holds_for_each_fact_type(store):
     only = await search(store, "harbour", fact_types=(EXPERIENCE,), limit=10)
     assert {hit.memory_id for hit in only} == {"m5", "m6", "m7"}
     assert await search(store, "harbour", fact_types=()) == ()
+
+
+async def test_equal_scores_at_the_border_of_each_type_are_settled_by_memory_id(store):
+    kinds = [WORLD, EXPERIENCE, OBSERVATION]
+    names = [f"m{number:02}" for number in range(30)]
+    for number in random.Random(5).sample(range(30), 30):
+        await store.upsert(BANK, (document(names[number], "the same harbour", fact_type=kinds[number % 3]),))
+    assert await found(store, "harbour", limit=3) == names[:9]
+    assert await found(store, "harbour", limit=3, fact_types=(OBSERVATION, WORLD)) == ["m00", "m02", "m03", "m05",
+                                                                                       "m06", "m08"]  # fmt: skip
 
 
 async def test_the_floor_is_inclusive(store):

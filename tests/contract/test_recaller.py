@@ -1,7 +1,8 @@
 """What every recaller must do: the orchestrator in process and over the wire, on the same fakes behind it."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta, timezone
 
@@ -20,6 +21,7 @@ from unit.recall_fakes import (
     memory,
     name,
     numbers,
+    timeless,
 )
 
 from recallmesh.core.arm import ArmName
@@ -27,7 +29,7 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk
 from recallmesh.core.errors import BankNotFound, InvalidArgument, MeshError, RecallUnavailable, StoreUnavailable
 from recallmesh.core.memory import FactType, MemoryState, Mention
-from recallmesh.core.recall import PartState, RecallAnswer, Recaller, RecallRequest
+from recallmesh.core.recall import Fusion, PartState, RecallAnswer, Recaller, RecallRequest, RecallStage
 from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot
 from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.tuning import BoostLevel, Budget, MinScores, RecallTuning, RecencyCurve
@@ -96,19 +98,10 @@ def opener(request):
     return OPENERS[request.param]
 
 
-def timeless(answer: RecallAnswer) -> RecallAnswer:
-    """Return an answer without what differs from call to call: how long things took."""
-    trace = answer.trace
-    if trace is not None:
-        assert all(phase.duration >= timedelta() for phase in trace.phases)
-        phases = tuple(replace(phase, start=timedelta(), duration=timedelta()) for phase in trace.phases)
-        trace = replace(trace, phases=phases)
-    return replace(
-        answer,
-        arms=tuple(replace(report, latency=timedelta()) for report in answer.arms),
-        models=tuple(replace(report, latency=timedelta()) for report in answer.models),
-        trace=trace,
-    )
+def bare(answer: RecallAnswer) -> RecallAnswer:
+    """Return an answer without times and without the names of the phases: a stream has one more."""
+    answer = timeless(answer)
+    return answer if answer.trace is None else replace(answer, trace=replace(answer.trace, phases=()))
 
 
 TUNING = RecallTuning(
@@ -147,6 +140,47 @@ async def test_an_answer_over_the_wire_is_the_answer(fields):
     assert bool(here.chunks) is bool(here.source_facts) is ("chunk_tokens" in fields)
     for one, other in zip(there.memories, here.memories, strict=True):
         assert one.memory.mentioned.utcoffset() == other.memory.mentioned.utcoffset() == AWAY.utcoffset(None)
+
+
+@pytest.mark.parametrize("fields", REQUESTS.values(), ids=REQUESTS)
+async def test_the_answers_of_a_stream_are_the_same_over_the_wire_and_the_last_is_recalls(opener, fields):
+    mesh = a_mesh()
+    request = RecallRequest(REF, "what happened last week", **fields)
+    here = [progress async for progress in mesh.recaller().stream(request)]
+    async with opener(mesh) as recaller:
+        told = [progress async for progress in recaller.stream(request)]
+        answer = await recaller.recall(request)
+    assert [(one.stage, bare(one.answer)) for one in told] == [(one.stage, bare(one.answer)) for one in here]
+    assert told[-1].stage is RecallStage.FINAL
+    assert bare(told[-1].answer) == bare(answer)
+
+
+async def test_to_close_a_stream_stops_the_reranking(opener):
+    mesh = a_mesh()
+    mesh.reranker.hang = True
+    async with opener(mesh) as recaller, asyncio.timeout(10):
+        async with aclosing(recaller.stream(RecallRequest(REF, "what happened"))) as told:
+            assert (await anext(told)).stage is RecallStage.FUSED
+            await mesh.reranker.begun.wait()
+        await mesh.reranker.cancelled.wait()
+
+
+async def test_without_reranking_a_stream_has_one_answer(opener):
+    async with opener(a_mesh()) as recaller:
+        request = RecallRequest(REF, "what happened", tuning=RecallTuning(reranking=False))
+        told = [progress.stage async for progress in recaller.stream(request)]
+    assert told == [RecallStage.FINAL]
+
+
+async def test_a_request_may_have_the_lists_interleaved(opener):
+    async with opener(a_mesh(keyword=FakeArm(4, 2), graph=FakeArm(5, 2))) as recaller:
+        request = RecallRequest(REF, "what", tuning=RecallTuning(reranking=False), fusion=Fusion.INTERLEAVE)
+        interleaved = await recaller.recall(request)
+        plain = await recaller.recall(replace(request, fusion=Fusion.RRF))
+    assert numbers(interleaved) == [1, 4, 5, 6, 2, 3]
+    assert numbers(plain) == [2, 1, 4, 5, 6, 3]
+    rrf = {each.memory.id: each.scores.rrf for each in plain.memories}
+    assert {each.memory.id: each.scores.rrf for each in interleaved.memories} == rrf
 
 
 async def test_equal_requests_give_equal_answers_and_tracing_changes_none(opener):
@@ -196,8 +230,10 @@ async def test_what_is_refused_is_refused_alike(error, bank, fields, arms):
         async with opener(a_mesh(**arms)) as recaller:
             with pytest.raises(error) as caught:
                 await recaller.recall(request)
-        said.append(told(caught.value))
-    assert said[0] == said[1]
+            with pytest.raises(error) as streamed:
+                await anext(recaller.stream(request))
+        said += [told(caught.value), told(streamed.value)]
+    assert said == said[:1] * 4
 
 
 def told(error: MeshError) -> tuple[object, ...]:

@@ -37,7 +37,9 @@ from recallmesh.core.recall import (
     RecallAnswer,
     RecalledMemory,
     Recaller,
+    RecallProgress,
     RecallRequest,
+    RecallStage,
     Scores,
     Trace,
     TraceCandidate,
@@ -65,8 +67,6 @@ from recallmesh.v1 import (
     memory_service_pb2,
     memory_service_pb2_grpc,
     operation_service_pb2,
-    recall_service_pb2,
-    recall_service_pb2_grpc,
 )
 
 DAY = datetime(2026, 8, 19, 10, tzinfo=UTC)
@@ -91,6 +91,10 @@ class Echo:
         if request.bank.bank_id == "none":
             raise BankNotFound("none")
         return self.answer
+
+    async def stream(self, request):
+        yield RecallProgress(RecallStage.FUSED, await self.recall(request))
+        yield RecallProgress(RecallStage.FINAL, replace(self.answer, omitted=self.answer.omitted + 1))
 
     async def retain(self, request):
         self.asked.append(request)
@@ -119,13 +123,26 @@ async def test_a_recall_over_the_wire_asks_and_answers_the_same():
     assert caught.value.metadata["request_id"]
 
 
-async def test_a_recall_stream_ends_with_the_final_answer():
-    async with open_loopback(host_recaller(Echo())) as channel:
-        stub = recall_service_pb2_grpc.RecallServiceStub(channel)
-        request = recall_service_pb2.RecallRequest(bank_id="b", query="q")
-        stream = stub.RecallStream(recall_service_pb2.RecallStreamRequest(recall=request))
-        stages = [part.stage async for part in stream]
-    assert stages == [recall_service_pb2.RECALL_STAGE_FINAL]
+async def test_a_recall_stream_tells_what_the_recaller_tells():
+    echo = Echo()
+    async with open_loopback(host_recaller(echo)) as channel:
+        recaller: Recaller = RemoteRecaller(channel)
+        request = RecallRequest(REF, "when?", limit=3)
+        told = [progress async for progress in recaller.stream(request)]
+        with pytest.raises(BankNotFound, match="'none'"):
+            await anext(recaller.stream(RecallRequest(BankRef("none"), "q")))
+    assert told == [progress async for progress in Echo().stream(request)]
+    assert [progress.stage for progress in told] == [RecallStage.FUSED, RecallStage.FINAL]
+    assert echo.asked[0] == request
+
+
+async def test_each_answer_of_a_stream_that_would_not_fit_is_cut():
+    echo = Echo(large_answer(12, traced=True))
+    async with open_loopback(host_recaller(echo)) as channel:
+        told = [progress.answer async for progress in RemoteRecaller(channel).stream(RecallRequest(REF, "q"))]
+    kept = [len(answer.memories) for answer in told]
+    assert kept[0] == kept[1] < 12
+    assert [answer.omitted for answer in told] == [12 - kept[0], 13 - kept[0]]
 
 
 async def test_another_tenant_than_the_credentials_is_refused_and_never_read_as_ours():
@@ -163,6 +180,16 @@ async def test_memories_that_would_not_fit_are_counted_as_omitted():
     assert got.memories == echo.answer.memories[:kept]
     assert got.omitted == 12 - kept
     assert got.tokens == 7 * kept
+
+
+async def test_source_facts_that_would_not_fit_are_counted_with_those_that_did_not_before():
+    facts = tuple(replace(MEMORY, id=f"m{number}", text="x" * 500_000) for number in range(12))
+    echo = Echo(replace(ANSWER, source_facts=facts, source_facts_omitted=3))
+    async with open_loopback(host_recaller(echo)) as channel:
+        got = await RemoteRecaller(channel).recall(RecallRequest(REF, "q"))
+    assert 0 < len(got.source_facts) < 12
+    assert len(got.source_facts) + got.source_facts_omitted == 15
+    assert got.memories == ANSWER.memories
 
 
 async def test_a_retain_over_the_wire_keeps_and_answers_the_same():

@@ -120,7 +120,7 @@ async def test_vectors_over_the_wire_are_searched_and_listed_and_never_written()
         window = Window(DAY, DAY + timedelta(days=1))
         queries = (
             VectorQuery("u1", (1.0, 0.0), VectorField.CONTEXT, (FactType.WORLD,), window=window, exclude=("m9",)),
-            VectorQuery("u2", (0.0, 1.0), min_score=0.5),
+            VectorQuery("u2", (0.0, 1.0), min_score=0.5, begins=True),
         )
         assert await vectors.search(queries) == await OneVector().search(queries)
         assert index.calls == [queries]

@@ -320,6 +320,10 @@ async def test_a_window_keeps_what_overlaps_it_with_both_ends_included(index: Ve
     assert await found(index, ask(window=day)) == [2, 3, 6, 8]
     assert await found(index, ask(window=Window(DAY, DAY))) == [2, 8]
     assert await found(index, ask(window=Window(moments[5], moments[5]))) == [5, 8]
+    # Only what begins there: of two windows beside one another each memory is in one.
+    assert await found(index, ask(window=day, begins=True)) == [2, 3, 6]
+    january = Window(year.window.start, year.window.start + timedelta(days=30))
+    assert await found(index, ask(window=january, begins=True)) == [8]
 
 
 async def test_open_windows_reach_from_the_first_to_the_last_moment(index: VectorIndex) -> None:

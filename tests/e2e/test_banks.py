@@ -5,10 +5,10 @@ from deployment import every
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import DEFAULT_TENANT, BankConfig, BankRef, ExtractionMode, RetainTuning
-from recallmesh.core.errors import BankExists, ConflictingWrite, InvalidArgument, PageTokenMismatch
+from recallmesh.core.errors import BankExists, BankNotFound, ConflictingWrite, InvalidArgument, PageTokenMismatch
 from recallmesh.core.page import PageRequest
 from recallmesh.core.recall import PartState
-from recallmesh.core.tuning import RecallTuning
+from recallmesh.core.tuning import Budget, RecallTuning, TuningOrigin
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
 
@@ -68,3 +68,26 @@ async def test_a_banks_configuration_shapes_retain_and_recall(mesh):
     asked = {report.arm for report in answer.arms if report.state is PartState.OK}
     assert asked == {ArmName.KEYWORD}
     assert {model.part: model.state for model in answer.models}["reranker"] is PartState.DISABLED
+
+
+async def test_what_is_in_force_for_a_bank_is_told_with_who_said_it(mesh):
+    diary = await mesh.diary(BankConfig(recall=RecallTuning(rerank_limit=9, budget_hits={Budget.LOW: 5})))
+    shown = await mesh.faces.recaller.resolve_tuning(diary.ref, RecallTuning(rrf_k=30))
+    said = {path: origin for path, origin in shown.origins.items() if origin is not TuningOrigin.SERVICE}
+    assert said == {
+        "rerank_limit": TuningOrigin.BANK,
+        "budget_hits.low": TuningOrigin.BANK,
+        "rrf_k": TuningOrigin.REQUEST,
+    }
+    assert (shown.tuning.rerank_limit, shown.tuning.rrf_k) == (9, 30)
+    assert shown.tuning.budget_hits == {Budget.LOW: 5, Budget.MID: 300, Budget.HIGH: 1000}
+    with pytest.raises(BankNotFound):
+        await mesh.faces.recaller.resolve_tuning(BankRef("nobody"), RecallTuning())
+
+
+async def test_a_value_out_of_its_range_is_refused_by_its_whole_name(mesh, diary):
+    bad = RecallTuning(budget_hits={Budget.LOW: 0})
+    with pytest.raises(InvalidArgument, match=r"^config\.recall\.budget_hits\.low: must be in \[1, 2000\]$"):
+        await mesh.faces.admin.update_bank(diary.ref, config=BankConfig(recall=bad))
+    with pytest.raises(InvalidArgument, match=r"^tuning\.budget_hits\.low: must be in \[1, 2000\]$"):
+        await diary.ask("weir", tuning=bad)

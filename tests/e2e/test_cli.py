@@ -180,3 +180,43 @@ def test_a_folder_that_a_server_has_open_names_the_way_to_it(shell, tmp_path, en
         assert server.wait(60) == 0
     assert done.returncode == 1
     assert "--server" in done.stderr
+
+
+def test_a_streamed_recall_tells_a_line_for_each_stage(shell):
+    done = shell("recall", "--bank", "diary", "Which dog does Leo have?", "--stream", "--json")
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["stage"] for one in told] == ["RECALL_STAGE_FUSED", "RECALL_STAGE_FINAL"]
+    assert all("Pixel" in one["answer"]["memories"][0]["memory"]["text"] for one in told)
+
+
+def test_a_streamed_recall_without_reranking_has_one_section(shell):
+    done = shell("recall", "--bank", "diary", "Which dog does Leo have?", "--stream", "--no-rerank")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "final"
+    assert "Pixel" in done.stdout.splitlines()[1]
+
+
+def test_a_bank_is_set_up_and_shows_what_is_in_force(shell):
+    assert shell("bank", "create", "tuned").returncode == 0
+    done = shell("bank", "set", "tuned", "rerank_limit=7", "arms=keyword", "retain.mode=verbatim")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "bank tuned has of its own: arms=keyword rerank_limit=7 retain.mode=verbatim\n"
+    lines = [line.split("\t") for line in shell("bank", "show", "tuned", "--effective").stdout.splitlines()]
+    told = {key: (value, by) for key, value, by, _ in lines}
+    assert told["rerank_limit"] == ("7", "bank")
+    assert told["rrf_k"] == ("60", "service")
+    shown = json.loads(shell("bank", "show", "tuned", "--effective", "--json").stdout)
+    assert shown["recall"]["tuning"]["rerank_limit"] == 7
+    assert shown["recall"]["origins"]["rerank_limit"] == "TUNING_ORIGIN_BANK"
+    assert shown["bank"]["config"]["retain"]["mode"] == "EXTRACTION_MODE_VERBATIM"
+    done = shell("bank", "set", "tuned", "arms=", "rerank_limit=", "retain.mode=")
+    assert done.stdout == "bank tuned has nothing of its own: all is as the service has it\n"
+    assert shell("bank", "delete", "tuned", "--yes").returncode == 0
+
+
+def test_a_recall_is_ranked_once_by_another_value(shell):
+    words = ("recall", "--bank", "diary", "Which dog does Leo have?", "--trace", "--json")
+    asked = json.loads(shell(*words, "--set", "arms=keyword", "--set", "rerank_limit=1").stdout)
+    assert (asked["trace"]["tuning"]["arms"], asked["trace"]["tuning"]["rerank_limit"]) == ({"arms": ["keyword"]}, 1)
+    assert json.loads(shell(*words).stdout)["trace"]["tuning"]["rerank_limit"] == 100

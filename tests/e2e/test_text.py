@@ -47,12 +47,15 @@ async def test_identifiers_match_whole_first_and_by_part_second(texts):
 
 @pytest.mark.parametrize("query", SYNTAX)
 async def test_syntax_is_data(texts, query):
-    answer = await texts.ask(query, reranking=False)
-    assert len(answer.memories) < 12 or answer.arms
     found = await texts.words(query)
     assert len(found) <= 3  # a wildcard would bring them all
     if query in PLAIN:
         assert found[0] == PLAIN[query]
+    # Among other words it is no more than the words it holds: it neither joins, leaves out nor demands any.
+    plain, among = await texts.words("parcel waits"), await texts.words(f"parcel {query} waits")
+    assert len(plain) == 3
+    assert set(among) == {*plain, *found}
+    assert set(plain) <= set(await texts.texts(f"parcel {query} waits"))
 
 
 async def test_function_words_find_their_fact_and_never_everything(texts):

@@ -14,6 +14,7 @@ from recallmesh.core.deadline import within
 from recallmesh.core.errors import MeshError, RecallUnavailable, StoreUnavailable
 from recallmesh.core.recall import PartState
 from recallmesh.core.retain import DeliveryState, RetainItem
+from recallmesh.core.time import Window
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
 
@@ -77,6 +78,29 @@ async def test_without_the_keyword_process_recall_answers_and_retain_delivers_la
     await delivered(whole, diary)
     assert await diary.words("quinoa") == [after]
     assert sorted(await diary.words("ferry carries")) == sorted([before, after])
+
+
+@pytest.mark.parametrize(
+    ("gone", "silent"),
+    [
+        ("graph", {ArmName.GRAPH}),
+        ("temporal", {ArmName.TEMPORAL}),
+        # The vectors that the temporal arm reads are with the semantic one; the graph has its names.
+        ("semantic", {ArmName.SEMANTIC, ArmName.TEMPORAL}),
+    ],
+)
+async def test_each_arm_that_is_gone_is_named_and_the_others_answer(whole, gone, silent):
+    diary = await whole.diary()
+    text = "Signe Holt restored the altarpiece of Valleby."
+    await diary.keep(text, mode=None)
+    whole.processes[gone].kill()
+    answer = await diary.ask("What did Signe Holt restore?", window=Window(NOW, NOW))
+    found = states(answer)
+    assert {arm for arm in ArmName if found[arm] in AWAY} == silent
+    assert {found[arm] for arm in set(ArmName) - silent} == {PartState.OK}
+    assert all(report.detail for report in answer.arms if report.arm in silent)
+    assert [one.memory.text for one in answer.memories] == [text]
+    assert answer.memories[0].ranks.keys() == set(ArmName) - silent
 
 
 async def test_a_process_that_hangs_costs_its_own_arm_alone(whole):

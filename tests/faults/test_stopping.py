@@ -5,7 +5,17 @@ import asyncio
 import signal
 
 import pytest
-from deployment import NOW, Process, free_ports, health, open_in_process, open_processes, open_served
+from deployment import (
+    COMMAND,
+    NOW,
+    Process,
+    clean_environment,
+    free_ports,
+    health,
+    open_in_process,
+    open_processes,
+    open_served,
+)
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import RecallRequest
@@ -110,7 +120,7 @@ async def test_a_process_that_waits_for_another_stops_when_it_is_told(tmp_path):
     waiting.start()
     try:
         async with asyncio.timeout(60):
-            while "waiting for the embedder" not in waiting.told():
+            while f"the embedder at 127.0.0.1:{nowhere} does not answer" not in waiting.told():
                 await asyncio.sleep(0.1)
         waiting.signal(signal.SIGTERM)
         assert await waiting.left() == 0
@@ -130,3 +140,23 @@ async def test_a_second_process_on_the_same_address_says_so(tmp_path):
         assert "cannot be listened on: another process listens there" in other.told()
         assert "Traceback" not in other.told()
         assert await health(bank.address) == 1
+
+
+async def test_the_command_line_does_not_wait_for_an_embedder_that_is_away(tmp_path):
+    (nowhere,) = free_ports(1)
+    environment = clean_environment({"RECALLMESH_EMBEDDER__ADDRESS": f"127.0.0.1:{nowhere}"})
+    running = await asyncio.create_subprocess_exec(
+        COMMAND,
+        *("recall", "anything", "--bank", "b", "--data", tmp_path / "data"),
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        printed, told = await running.communicate()
+    assert running.returncode != 0
+    assert printed == b""
+    assert f"the embedder at 127.0.0.1:{nowhere} does not answer" in told.decode()
+    assert "start it: recallmesh serve embedder" in told.decode()
+    assert "Traceback" not in told.decode()

@@ -7,15 +7,19 @@ from uuid import UUID
 
 from recallmesh.core.arm import ArmName, Hit
 from recallmesh.core.bank import Bank, BankConfig, BankRef
+from recallmesh.core.document import ChunkOutline
 from recallmesh.core.encoder import EmbedderInfo, RerankerInfo
 from recallmesh.core.errors import BankNotFound, StoreUnavailable
 from recallmesh.core.memory import FactType, Memory, Outline
-from recallmesh.core.recall import RecallRequest
+from recallmesh.core.recall import RecallAnswer, RecallRequest
+from recallmesh.core.time import Occurrence, Precision, Window
+from recallmesh.core.when import TimeReading
 from recallmesh.recall.orchestrator import Orchestrator
 from recallmesh.recall.plan import RecallDefaults
 
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
 REF = BankRef("b1")
+S, K, G, T = ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH, ArmName.TEMPORAL
 
 
 def name(number: int) -> str:
@@ -56,11 +60,17 @@ class FakeArm:
 class FakeEmbedder:
     def __init__(self, *, error: Exception | None = None, hang: bool = False, mute: bool = False) -> None:
         self.calls, self.error, self.hang, self.mute, self.described = 0, error, hang, mute, 0
+        self.begun, self.cancelled = asyncio.Event(), 0
 
     async def embed(self, texts, kind):  # noqa: ARG002 - the port's names
         self.calls += 1
+        self.begun.set()
         if self.hang:
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
         if self.error:
             raise self.error
         return ((1.0, 0.0),) * len(texts)
@@ -77,14 +87,20 @@ class FakeReranker:
 
     def __init__(self, score=float, *, logits=True, error=None, hang=False) -> None:
         self.score, self.logits, self.error, self.hang, self.texts = score, logits, error, hang, []
+        self.begun, self.cancelled = asyncio.Event(), asyncio.Event()
 
     async def info(self):
         return RerankerInfo("fake", "fake", 512, self.logits)
 
     async def rerank(self, query, texts):  # noqa: ARG002 - the port's names
         self.texts.append(texts)
+        self.begun.set()
         if self.hang:
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
         if self.error:
             raise self.error
         return tuple(self.score(int(text.split()[-1])) for text in texts)
@@ -113,6 +129,10 @@ class FakeLedger:
         return tuple(
             Outline(each.id, each.fact_type, each.tags, each.sources, each.tokens, each.state) for each in found
         )
+
+    async def outline_chunks(self, bank_uid, chunk_ids):
+        held = {each: [one.id for one in self.memories.values() if one.chunk_id == each] for each in chunk_ids}
+        return tuple([ChunkOutline(each, await self.outline(bank_uid, ids)) for each, ids in held.items() if ids])
 
     async def read_chunks(self, bank_uid, chunk_ids):  # noqa: ARG002 - the port's names
         return tuple(self.chunks[each] for each in reversed(chunk_ids) if each in self.chunks)
@@ -168,3 +188,50 @@ def days_ago(days: float) -> datetime:
 
 def numbers(answer) -> list[int]:
     return [UUID(each.memory.id).int for each in answer.memories]
+
+
+LAST_WEEK = Window(days_ago(9), days_ago(2))
+RRF_ORDER = [2, 3, 1, 4, 5]
+"""What ``four_arms`` make without a period."""
+
+
+def four_arms(**arms):
+    every = {S: FakeArm(1, 2, 3), K: FakeArm(2, 4), G: FakeArm(3, 5), T: FakeArm(6, 1)}
+    return every | {ArmName(key): arm for key, arm in arms.items()}
+
+
+def mesh(**parts):
+    parts = {"ledger": FakeLedger(*(memory(number) for number in range(1, 7))), "arms": four_arms(), **parts}
+    return Mesh(**parts)
+
+
+def states(answer):
+    return {report.arm: report.state for report in answer.arms}
+
+
+def detail(answer, arm):
+    return next(report.detail for report in answer.arms if report.arm is arm)
+
+
+def part(answer, which):
+    return next(report for report in answer.models if report.part == which)
+
+
+def reading(phrase="last week", text="what happened last week"):
+    begin = text.index(phrase)
+    return TimeReading(Occurrence(LAST_WEEK, Precision.WEEK), begin, begin + len(phrase), "relative")
+
+
+def timeless(answer: RecallAnswer) -> RecallAnswer:
+    """Return an answer without what differs from call to call: how long things took."""
+    trace = answer.trace
+    if trace is not None:
+        assert all(phase.duration >= timedelta() for phase in trace.phases)
+        phases = tuple(replace(phase, start=timedelta(), duration=timedelta()) for phase in trace.phases)
+        trace = replace(trace, phases=phases)
+    return replace(
+        answer,
+        arms=tuple(replace(report, latency=timedelta()) for report in answer.arms),
+        models=tuple(replace(report, latency=timedelta()) for report in answer.models),
+        trace=trace,
+    )

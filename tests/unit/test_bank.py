@@ -132,7 +132,7 @@ async def test_a_configuration_that_no_recall_could_use_is_refused(admin):
     with pytest.raises(InvalidArgument) as refused:
         await admin.create_bank(BankRef("b9"), config=bad)
     fields = [violation.field for violation in refused.value.violations]
-    assert fields == ["config.recall.proof_alpha", "config.recall.graph_strategy", "config.retain.chunk_tokens"]
+    assert fields == ["config.recall.graph_strategy", "config.recall.proof_alpha", "config.retain.chunk_tokens"]
     with pytest.raises(BankNotFound):
         await admin.get_bank(BankRef("b9"))
     with pytest.raises(InvalidArgument):

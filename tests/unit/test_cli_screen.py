@@ -30,17 +30,19 @@ from recallmesh.core.recall import (
     WindowReading,
 )
 from recallmesh.core.time import Occurrence, Precision, Window
-from recallmesh.core.tuning import RecallTuning
+from recallmesh.core.tuning import BoostLevel, RecallTuning
 
 NOW = datetime(2026, 10, 6, 7, tzinfo=UTC)
 LONG = "Nadia: the oven at the bakery broke down this morning, " * 6
-NUMBERS = ["11", "3", "14", "2", "0.984", "0.917", "1.250", "0.250", "1.097", "0.900", "0.977", "39", "packed"]
+NUMBERS = ["11", "3", "14", "2", "1", "0.984", "0.917", "1.250", "0.250", "1.097", "0.900", "0.977", "39", "packed"]
 ALL_NUMBERS = [
     "11",
     "3",
     "14",
     "2",
+    "1",
     "0.065600",
+    "4.120000",
     "0.984000",
     "0.917000",
     "1.250000",
@@ -80,6 +82,7 @@ def answer(*memories, ranks: Mapping[ArmName, int] | None = None, **fields):
 def traced(**more):
     scores = Scores(
         rrf=0.0656,
+        reranker_raw=4.12,
         relevance=0.984,
         final=0.977,
         recency_boost=1.097,
@@ -89,8 +92,9 @@ def traced(**more):
         naming_prior=0.25,
     )
     ranks = {ArmName.SEMANTIC: 3, ArmName.KEYWORD: 14, ArmName.GRAPH: 2}
+    own = {"arm_scores": {ArmName.KEYWORD: 6.5}, "because": {ArmName.KEYWORD: "may"}}
     rows = [
-        TraceCandidate("m1", LONG, Outcome.PACKED, 1, 11, ranks, scores=scores, tokens=39, reranked=True),
+        TraceCandidate("m1", LONG, Outcome.PACKED, 1, 11, ranks, **own, scores=scores, tokens=39, reranked=True),
         TraceCandidate("m3", LONG, Outcome.BUDGET, 3, 12, ranks, scores=replace(scores, **more), detail="limit"),
         TraceCandidate("m2", "", Outcome.MISSING, 2, 0, {ArmName.KEYWORD: 1}, detail="not in the ledger"),
     ]
@@ -110,7 +114,8 @@ def test_the_numbers_of_a_candidate_are_whole_at_any_width(width):
     screen = terminal(width)
     print_account(screen, traced())
     [line] = [line for line in shown(screen).splitlines() if line.startswith("11")]
-    assert line.split()[: len(NUMBERS)] == NUMBERS
+    assert [number for number in line.split() if number != "0.0656"][: len(NUMBERS)] == NUMBERS
+    assert ("0.0656" in line) is (width > 80)
 
 
 @pytest.mark.parametrize("width", [40, 80, 100, 120, 200])
@@ -126,7 +131,7 @@ def test_in_a_pipe_the_candidates_are_whole_and_separated_by_tabs():
     screen = pipe()
     print_account(screen, traced())
     [line] = [line for line in shown(screen).splitlines() if line.startswith("11\t")]
-    assert line.split("\t") == [*ALL_NUMBERS, LONG.strip()]
+    assert line.split("\t") == [*ALL_NUMBERS, "", "", "6.5", "may", "", "", "m1", LONG.strip()]
 
 
 def test_the_table_of_a_reranked_question_is_no_wider_than_a_terminal_of_80():
@@ -154,6 +159,47 @@ def test_what_was_not_reranked_is_in_brackets_and_what_a_limit_cut_says_so():
     assert line.split()[-1] == "limit"
 
 
+def test_a_terminal_too_narrow_for_all_columns_leaves_out_what_says_nothing():
+    neutral = {"recency_boost": 1.0, "temporal_boost": 1.0}
+    rows = [
+        replace(
+            row,
+            scores=row.scores and replace(row.scores, **neutral),
+            outcome=Outcome.SUPERSEDED,
+            ranks={**row.ranks, ArmName.TEMPORAL: 8},
+        )
+        for row in traced().trace.candidates
+    ]
+    screen = terminal(80)
+    print_account(screen, replace(traced(), trace=replace(traced().trace, candidates=tuple(rows))))
+    [heading] = [line for line in shown(screen).splitlines() if line.lstrip().startswith("#")]
+    assert {"place", "context", "names", "tok", "became"} <= set(heading.split())
+    assert "RRF" not in heading
+    assert "time" not in heading
+    assert all(cell_len(line) <= 80 for line in shown(screen).splitlines())
+
+
+def test_the_fusion_tells_what_it_kept_and_how_many_ended_how():
+    found = {ArmName.KEYWORD: 2, ArmName.GRAPH: 1}
+    kept = Prefilter(2, 1, 300, {ArmName.GRAPH: BoostLevel.HIGH}, found, "no more can enter")
+    screen = pipe()
+    print_account(screen, replace(traced(), trace=replace(traced().trace, prefilter=kept)))
+    told = shown(screen)
+    assert "3 candidates, 2 kept for reranking (cap 300), 1 beyond it" in told
+    assert "found by keyword 2 · graph 1" in told
+    assert "favoured graph high" in told
+    assert "reading stopped early: no more can enter" in told
+    assert "became      1 packed      it came" in told
+    assert "1 limit       as many memories as asked for came before it" in told
+    assert "1 missing     an index proposed it" in told
+
+
+def test_a_memory_whose_text_is_not_told_has_its_id():
+    screen = terminal(120)
+    print_account(screen, traced())
+    assert "(m2)" in shown(screen)
+
+
 def test_in_a_pipe_the_phases_are_plain_numbers():
     screen = pipe()
     print_account(screen, traced())
@@ -179,7 +225,8 @@ def test_every_column_of_the_table_is_in_the_legend():
     [heading] = [line for line in shown(screen).splitlines() if line.startswith("#")]
     explained = {word for columns, _ in LEGEND for word in columns.split()}
     assert {"place", "context", "names", "proof", "favour"} <= set(heading.split("\t"))
-    assert set(heading.split("\t")) - explained == {"memory"}
+    own = {f"{sign} {what}" for sign in ("sem", "key", "gra") for what in ("score", "because")}
+    assert set(heading.split("\t")) - explained == {"id", "memory"} | own
 
 
 def test_an_answer_shows_score_ranks_and_time():

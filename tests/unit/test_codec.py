@@ -20,7 +20,7 @@ from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import FactType, Memory
 from recallmesh.core.operation import Operation
 from recallmesh.core.page import PageRequest
-from recallmesh.core.recall import RecallAnswer, RecallRequest
+from recallmesh.core.recall import RecallAnswer, RecallProgress, RecallRequest, RecallStage
 from recallmesh.core.retain import ContentBlock, RetainAnswer, RetainItem, RetainRequest
 from recallmesh.core.tags import EVERYTHING, TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest
 from recallmesh.core.time import Window
@@ -147,6 +147,7 @@ ROUND_TRIPS = {
         lambda x: recall_codec.recall_from_pb(recall_codec.recall_to_pb(x), TENANT),
     ),
     "recall answer": (made(RecallAnswer), lambda x: recall_codec.answer_from_pb(recall_codec.answer_to_pb(x))),
+    "recall progress": (made(RecallProgress), lambda x: recall_codec.progress_from_pb(recall_codec.progress_to_pb(x))),
     "retain": (
         made(RetainRequest, items=st.lists(ITEMS, max_size=2).map(tuple)),
         lambda x: retain.retain_from_pb(retain.retain_to_pb(x, x.request_id), TENANT),
@@ -320,6 +321,12 @@ def test_what_is_not_offered_yet_is_refused_and_not_ignored():
     config = bank_pb2.BankConfig(defense=bank_pb2.DefenseTuning(rules=[bank_pb2.DefenseRule()]))
     with pytest.raises(Unimplemented, match="defense"):
         bank_codec.config_from_pb(config, door=True)
-    interleave = recall_service_pb2.RecallRequest(bank_id="b", query="q", fusion=2)
-    with pytest.raises(Unimplemented, match="fusion"):
-        recall_codec.recall_from_pb(interleave, TENANT)
+
+
+def test_a_fusion_or_a_stage_that_is_not_known_is_refused_or_provisional():
+    assert refused(
+        lambda message: recall_codec.recall_from_pb(message, TENANT),
+        recall_service_pb2.RecallRequest(bank_id="b", query="q", fusion=9),
+    ) == ["fusion"]
+    newer = recall_service_pb2.RecallStreamResponse(stage=9)
+    assert recall_codec.progress_from_pb(newer).stage is RecallStage.FUSED

@@ -73,13 +73,32 @@ def test_which_arm_said_what_does_not_matter(lists, arms):
     assert fuse(given_so) == fuse(otherwise)
 
 
-@given(st.lists(st.lists(st.sampled_from("abcdef")), max_size=4))
-def test_interleaving_takes_every_first_before_any_second(lists):
-    mixed = interleave(lists)
-    assert len(mixed) == len(set(mixed)) == len({memory for each in lists for memory in each})
-    firsts = {each[0] for each in lists if each}
-    assert set(mixed[: len(firsts)]) == firsts
+def naively_interleaved(lists):
+    mixed = []
+    for place in range(10):
+        for each in lists:
+            if place < len(each) and each[place] not in mixed:
+                mixed.append(each[place])
+    return mixed
+
+
+@given(LISTS)
+def test_interleaving_takes_every_first_then_every_second(lists):
+    assert interleave(ranked(*lists)) == naively_interleaved(lists)
+
+
+@given(LISTS, st.sampled_from([S, K, G, T]), st.sampled_from([2.0, 4.0, 8.0]))
+def test_a_favoured_arm_puts_in_so_many_in_each_round(lists, arm, divisor):
+    ranks = ranked(*lists)
+    mixed = interleave(ranks, {arm: divisor})
+    assert sorted(mixed) == sorted(interleave(ranks))
+    place = {memory: at for at, memory in enumerate(mixed)}
+    # What another arm has at rank r comes after no more than r of each other arm, and r times the divisor of this one.
+    for other, held in ranks.items():
+        for memory, rank in held.items():
+            before = rank * (len(ranks) - 1 + divisor) if other is not arm else rank * len(ranks)
+            assert place[memory] < before
 
 
 def test_interleaving_skips_what_was_taken():
-    assert interleave([["a", "b", "c"], ["b", "d"]]) == ["a", "b", "d", "c"]
+    assert interleave(ranked(["a", "b", "c"], ["b", "d"])) == ["a", "b", "d", "c"]

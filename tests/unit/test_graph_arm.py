@@ -10,7 +10,7 @@ from recallmesh.core.arm import ArmQuery, IndexEntry, Removal
 from recallmesh.core.errors import InvalidArgument, StoreUnavailable
 from recallmesh.core.memory import ALL_FACT_TYPES, CausalLink, FactType, Mention
 from recallmesh.core.page import PageRequest
-from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, passes
+from recallmesh.core.tags import EVERYTHING, TagAnd, TagLeaf, TagMode, TagNot, TagOr, passes
 from recallmesh.core.tuning import GRAPH_STRATEGIES
 from recallmesh.core.vectors import VectorField, VectorHit
 from recallmesh.graph.arm import STRATEGIES, GraphArm
@@ -400,3 +400,96 @@ async def test_entries_of_one_text_share_a_question_and_are_linked_to_each_other
     assert [query.exclude for query in vectors.asked] == [("m0", "m1", "m2"), ("far",)]
     edges = await store.read(lambda reads: reads.edges(BANK, ("m1",), 20))
     assert {edge.target_id for edge in edges} == {"old", "m0", "m2"}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_memory_that_was_removed_is_no_bridge_to_what_lies_behind_it(arm, vectors, strategy):
+    await fill(
+        arm,
+        vectors,
+        entry("seed", near=0.9),
+        entry("between", causes=(CausalLink("seed", 1.0),)),
+        entry("behind", causes=(CausalLink("between", 1.0),)),
+    )
+    assert set(await order(arm, ask(strategy=strategy, **NEAR))) == {"seed", "between", "behind"}
+    await arm.remove("b1", (Removal("between", 1),))
+    assert await order(arm, ask(strategy=strategy, **NEAR)) == ["seed"]
+    await fill(arm, vectors, entry("between", version=2, causes=(CausalLink("seed", 1.0),), tags=("secret",)))
+    open_only = TagLeaf(frozenset(), TagMode.EXACT)
+    assert await order(arm, ask(strategy=strategy, tags=open_only, **NEAR)) == ["seed"]
+    assert set(await order(arm, ask(strategy=strategy, **NEAR))) == {"seed", "between", "behind"}
+
+
+LEAVES = [TagLeaf(frozenset(tags), mode) for tags in ((), ("a",), ("a", "b")) for mode in TagMode]
+A, B = (TagLeaf(frozenset({tag}), TagMode.ANY_STRICT) for tag in "ab")
+GROUPS = [TagAnd(()), TagOr(()), TagNot(A), TagAnd((A, TagNot(B))), TagOr((B, TagNot(TagOr((A, B)))))]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("vector", [(1.0, 0.0), None], ids=["vector", "no vector"])
+async def test_every_way_to_a_memory_keeps_to_every_tag_test(arm, vectors, strategy, vector):
+    sets = {"none": (), "a": ("a",), "b": ("b",), "ab": ("a", "b"), "c": ("c",)}
+    ways = {
+        "near": {"near": 0.5},
+        "named": {},
+        "caused": {"causes": (CausalLink("seed", 1.0),)},
+        "behind": {"causes": (CausalLink("caused-none", 1.0),)},
+    }
+    await fill(arm, vectors, entry("seed", "Alice", near=0.9, tags=("a", "b")))
+    for way, fields in ways.items():
+        names = ("Alice",) if way == "named" else ()
+        await fill(arm, vectors, *(entry(f"{way}-{name}", *names, tags=tags, **fields) for name, tags in sets.items()))
+    tags = {"seed": ("a", "b")} | {f"{way}-{name}": held for way in ways for name, held in sets.items()}
+    seen = set()
+    for test in [*LEAVES, *GROUPS]:
+        found = await order(arm, ask("what of Alice", tags=test, vector=vector, strategy=strategy))
+        assert {name for name in found if not passes(test, tags[name])} == set(), test
+        assert {name for name in tags if name.startswith("named-") and passes(test, tags[name])} <= set(found), test
+        seen |= set(found)
+    assert seen == {name for name in tags if vector or not name.startswith("near-")}
+
+
+async def test_the_places_are_those_of_the_budget_whatever_could_be_reached(arm, vectors):
+    await fill(arm, vectors, *(entry(f"m{i:03}", "Alice", f"Name{i % 7}", near=0.9 - i / 1000) for i in range(60)))
+    causes = tuple(CausalLink(f"m{i:03}", 1.0) for i in range(10))
+    await fill(arm, vectors, *(entry(f"c{i:03}", "Alice", causes=causes) for i in range(60)))
+    for strategy in STRATEGIES:
+        for limit in (1, 7, 40):
+            assert len(await order(arm, ask("Alice", limit=limit, strategy=strategy, **NEAR))) == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("what of Rune Iversen?", ["iversen"]),
+        ("what of Iversn", ["iversen"]),
+        ("what did Rune Iversn say", ["iversen"]),
+        ("is Bobby here", ["robert"]),
+        ("Müller's office", ["mueller"]),
+        ("王小明去哪儿了", ["wang"]),
+        ("what of Rune Iversrud", ["iversrud"]),
+        ("what of Samira", ["samira"]),
+        ("is Mira here", ["mira"]),
+        ("where is Room 102", ["102"]),
+        ("where is Room 103", []),
+        ("when does UA124 land", ["124"]),
+        ("when does UA125 land", []),
+    ],
+)
+async def test_seeds_are_named_exactly_by_alias_or_nearly_and_never_by_a_neighbouring_name(arm, text, found):
+    names = {
+        "iversen": "Rune Iversen",
+        "iversrud": "Rune Iversrud",
+        "mira": "Mira",
+        "samira": "Samira",
+        "mueller": "Mueller",
+        "wang": "王小明",
+        "101": "Room 101",
+        "102": "Room 102",
+        "123": "UA123",
+        "124": "UA124",
+    }
+    await arm.index("b1", tuple(entry(memory_id, name) for memory_id, name in names.items()))
+    alias = IndexEntry("robert", 1, "text", FactType.WORLD, mentions=(Mention("e9", "Robert", "person", ("Bobby",)),))
+    await arm.index("b1", (alias,))
+    assert await order(arm, ask(text)) == found

@@ -15,7 +15,7 @@ from recallmesh.core.errors import ArmTimeout, BankNotFound, InternalFault, Oper
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.log import set_up_logging
 from recallmesh.telemetry.metrics import Metrics
-from recallmesh.telemetry.observed import ObservedArm
+from recallmesh.telemetry.observed import ObservedArm, ObservedRecaller
 from recallmesh.telemetry.observed_admin import ObservedAdmin
 
 
@@ -105,6 +105,82 @@ async def test_a_cancelled_call_stays_cancelled():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+class Rows:
+    """A stream of what is given, that notes when it is left; what is callable is awaited for its row."""
+
+    def __init__(self, *rows):
+        self.rows, self.closed, self.saw = rows, 0, []
+
+    async def __call__(self):
+        try:
+            for row in self.rows:
+                self.saw.append(remaining())
+                yield await row() if callable(row) else row
+        finally:
+            self.closed += 1
+
+
+async def test_a_stream_within_its_time_is_passed_on_and_counted_as_one_call():
+    metrics, rows = Metrics(), Rows(1, soon)
+    guard = Guard("recall", timeout_s=5, metrics=metrics)
+    assert [row async for row in guard.stream("stream", rows())] == [1, 42]
+    assert rows.closed == 1
+    assert value(metrics, "recallmesh_port_call_seconds_count", part="recall", method="stream") == 1
+
+
+async def test_the_deadline_of_a_stream_holds_for_the_whole_and_is_not_the_listeners():
+    rows = Rows(1, 2, 3)
+    seen = []
+    async for _ in Guard("recall", timeout_s=5, metrics=Metrics()).stream("stream", rows()):
+        seen.append(remaining())
+        await asyncio.sleep(0.001)
+    assert seen == [None] * 3
+    assert 5 >= rows.saw[0] > rows.saw[1] > rows.saw[2] > 4
+
+
+@pytest.mark.parametrize(
+    ("work", "error", "reason"),
+    [
+        (never, ArmTimeout, "DEADLINE_EXCEEDED"),
+        (broken, InternalFault, "INTERNAL"),
+        (missing, BankNotFound, "BANK_NOT_FOUND"),
+    ],
+)
+async def test_a_stream_that_goes_wrong_ends_as_a_call_would_and_is_left(work, error, reason):
+    metrics, rows = Metrics(), Rows(1, work)
+    told = []
+    guard = Guard("recall", timeout_s=0.05, metrics=metrics)
+    stream = guard.stream("stream", rows())
+    told.append(await anext(stream))
+    with pytest.raises(error):
+        await anext(stream)
+    assert told == [1]
+    assert rows.closed == 1
+    labels = {"part": "recall", "method": "stream"}
+    assert value(metrics, "recallmesh_port_call_seconds_count", **labels) == 1
+    assert value(metrics, "recallmesh_port_failures_total", reason=reason, **labels) == 1
+
+
+async def test_to_close_a_stream_leaves_what_it_passes_on():
+    rows = Rows(1, never)
+    stream = Guard("recall", timeout_s=5, metrics=Metrics()).stream("stream", rows())
+    assert await anext(stream) == 1
+    await stream.aclose()
+    assert rows.closed == 1
+
+
+async def test_an_observed_recaller_streams_as_the_recaller_does():
+    class Two:
+        async def stream(self, request):
+            yield request
+            yield "final"
+
+    metrics = Metrics()
+    recaller = ObservedRecaller(Two(), timeout_s=5, metrics=metrics)
+    assert [told async for told in recaller.stream("question")] == ["question", "final"]
+    assert value(metrics, "recallmesh_port_call_seconds_count", part="recall", method="stream") == 1
 
 
 class OneHit:

@@ -85,10 +85,10 @@ async def test_every_wrong_field_is_named():
         "max_chunk_tokens",
         "max_source_tokens",
         "limit",
-        "tuning.recency_alpha",
+        "tuning.graph_strategy",
         "tuning.cap_per_arm",
         "tuning.rerank_limit",
-        "tuning.graph_strategy",
+        "tuning.recency_alpha",
     ]
 
 

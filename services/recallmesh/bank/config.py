@@ -1,11 +1,8 @@
 """What may be set for a bank."""
 
 from recallmesh.core.bank import BankConfig
-from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.tuning import tuning_violations
-
-CHUNK_TOKENS = (16, 65_536)
-"""The bounds of ``chunk_tokens``: below, chunks are shreds; above, longer than a document should be."""
+from recallmesh.core.errors import InvalidArgument
+from recallmesh.core.tunable import retain_violations, tuning_violations
 
 
 def check_config(config: BankConfig | None) -> None:
@@ -17,9 +14,6 @@ def check_config(config: BankConfig | None) -> None:
     """
     if config is None:
         return
-    found = tuning_violations(config.recall, "config.recall")
-    least, most = CHUNK_TOKENS
-    if not least <= config.retain.chunk_tokens <= most:
-        found.append(FieldViolation("config.retain.chunk_tokens", f"must be in [{least}, {most}]"))
+    found = [*tuning_violations(config.recall, "config.recall"), *retain_violations(config.retain, "config.retain")]
     if found:
         raise InvalidArgument(*found)

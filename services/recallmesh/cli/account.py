@@ -18,11 +18,13 @@ BAR = 40
 
 
 def print_account(screen: Console, answer: RecallAnswer, *, most: int = ROWS) -> None:
-    """Print the window and its rule, the arms, the timeline, and a row for each of the best candidates."""
+    """Print what was asked when, the window and its rule, the arms, the timeline, and a row for each candidate."""
     trace = answer.trace
     if trace is None:
         return
     screen.print()
+    asked, hits = trace.query_time, trace.budget_hits
+    screen.print(Text(f"asked    {asked:%Y-%m-%d %H:%M %z}, {hits} hits an arm at most"))
     _print_window(screen, trace)
     _print_arms(screen, answer)
     _print_phases(screen, trace)

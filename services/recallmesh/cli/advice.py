@@ -11,6 +11,7 @@ ELSEWHERE = "the mesh may be starting, or too busy; try again, and see the serve
 ADVICE = {
     "BANK_NOT_FOUND": "see the banks: recallmesh bank list{place}\n  make one: recallmesh bank create {bank}{place}",
     "BANK_EXISTS": "use it as it is, or delete it first: recallmesh bank delete {bank}{place}",
+    "CONFLICTING_WRITE": "somebody else has changed it meanwhile: look, and say it again",
     "RECALL_UNAVAILABLE": "no arm answered: the server's log has the reason of each",
     "EMBEDDING_MISMATCH": "set the embedder back, or choose another --data folder and retain again",
     "DEADLINE_EXCEEDED": "try again with --budget low, or raise the part's …__TIMEOUT_S (docs/settings.md)",
@@ -58,6 +59,10 @@ def _reach(error: MeshError, words: argparse.Namespace) -> str:
     address = address_of(words)
     if address:
         return f"is a mesh at {address}? start one: recallmesh serve all; or leave --server (RECALLMESH_SERVER) away"
+    if error.message.startswith("the embedder at "):
+        return (
+            "start it: recallmesh serve embedder; or unset RECALLMESH_EMBEDDER__ADDRESS: then it runs in this process"
+        )
     if "another process" in error.message:
         return (
             "a folder has one process: if that is `recallmesh serve`, talk to it: --server 127.0.0.1:7070 (its address)"

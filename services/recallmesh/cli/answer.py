@@ -6,13 +6,12 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from recallmesh.cli.columns import SIGNS
 from recallmesh.cli.screen import printable
-from recallmesh.core.arm import ArmName
 from recallmesh.core.memory import Memory
 from recallmesh.core.recall import PartState, RecallAnswer, RecalledMemory
 from recallmesh.core.time import Precision, Window
 
-SIGNS = {ArmName.SEMANTIC: "sem", ArmName.KEYWORD: "key", ArmName.GRAPH: "gra", ArmName.TEMPORAL: "tem"}
 SILENT = (PartState.FAILED, PartState.TIMED_OUT, PartState.UNAVAILABLE)
 
 

@@ -1,15 +1,19 @@
-"""``recallmesh bank``: create, list, show and delete banks."""
+"""``recallmesh bank``: create, list, show, set up and delete banks."""
 
 import argparse
 import sys
 
 from recallmesh.cli.address import place_of
+from recallmesh.cli.effective import print_effective
+from recallmesh.cli.keys import BANK_KEYS, changed, own, read
 from recallmesh.cli.places import open_place
-from recallmesh.cli.screen import console, print_table
+from recallmesh.cli.screen import console, print_table, printable
 from recallmesh.core.admin import Banks
 from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.page import PageRequest
-from recallmesh.rpc.text import bank_json, banks_json, stats_json
+from recallmesh.core.tuning import RecallTuning
+from recallmesh.mesh import Faces
+from recallmesh.rpc.text import bank_json, banks_json, effective_json, stats_json
 
 DECLINED = 1
 NOBODY = 2
@@ -18,7 +22,7 @@ NOBODY = 2
 
 async def run(words: argparse.Namespace) -> int:
     """Do the one thing that was asked for."""
-    actions = {"create": _create, "list": _list, "show": _show, "delete": _delete}
+    actions = {"create": _create, "list": _list, "show": _show, "set": _set, "delete": _delete}
     if words.action == "delete" and not words.yes:
         if not sys.stdin.isatty():
             print("recallmesh: nobody can be asked here\n  to delete the bank for good, say --yes", file=sys.stderr)
@@ -29,8 +33,13 @@ async def run(words: argparse.Namespace) -> int:
         if not _agreed(words.bank):
             print("nothing was deleted")
             return DECLINED
+    if words.action == "set":
+        words.values = read(words.pairs, BANK_KEYS)
     async with open_place(words) as faces:
-        await actions[words.action](words, faces.admin)
+        if words.action == "show" and words.effective:
+            await _show_effective(words, faces)
+        else:
+            await actions[words.action](words, faces.admin)
     return 0
 
 
@@ -68,6 +77,7 @@ async def _show(words: argparse.Namespace, banks: Banks) -> None:
         print(stats_json(bank, stats))
         return
     kinds = ", ".join(f"{count} {kind}" for kind, count in stats.memories_by_type)
+    said = list(own(bank.config))
     rows = [
         ("bank", bank.ref.bank_id),
         ("name", bank.name),
@@ -78,8 +88,32 @@ async def _show(words: argparse.Namespace, banks: Banks) -> None:
         ("entities", str(stats.entities)),
         ("tags", str(stats.tags)),
         ("not yet indexed", str(stats.pending)),
+        ("of its own", " ".join(said) or "nothing: all is as the service has it"),
     ]
     print_table(console(), ("", ""), rows, folding=frozenset({1}))
+
+
+async def _show_effective(words: argparse.Namespace, faces: Faces) -> None:
+    """Show what is in force: of retain the bank tells it, of recall the service that ranks."""
+    bank = await faces.admin.get_bank(BankRef(words.bank))
+    effective = await faces.recaller.resolve_tuning(bank.ref, RecallTuning())
+    if words.json:
+        print(effective_json(bank, effective))
+    else:
+        print_effective(console(), effective, bank.config.retain)
+
+
+async def _set(words: argparse.Namespace, banks: Banks) -> None:
+    bank = await banks.get_bank(BankRef(words.bank))
+    change = changed(words.values, bank)
+    # The version: what another has set meanwhile is not undone.
+    bank = await banks.update_bank(bank.ref, name=change.name, config=change.config, version=bank.version)
+    if words.json:
+        print(bank_json(bank))
+        return
+    said = " ".join(own(bank.config))
+    nothing = f"bank {words.bank} has nothing of its own: all is as the service has it"
+    print(f"bank {words.bank} has of its own: {printable(said)}" if said else nothing)
 
 
 async def _delete(words: argparse.Namespace, banks: Banks) -> None:

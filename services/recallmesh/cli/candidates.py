@@ -1,77 +1,85 @@
 """The table of candidates of a trace: where each memory stood at each stage, and what became of it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from recallmesh.cli.answer import SIGNS
-from recallmesh.cli.screen import one_line, print_lines
+from recallmesh.cli.columns import ABOUT, OUTCOMES, SIGNS, became, order
+from recallmesh.cli.screen import one_line, print_lines, printable
 from recallmesh.core.arm import ArmName
-from recallmesh.core.recall import Outcome, Trace, TraceCandidate
+from recallmesh.core.recall import Outcome, Prefilter, Trace, TraceCandidate
 
-FORMULA = "o / (1 + o), o = reads / (1 - reads) · place · context · names · (recent · time · proof · favour)²"
-"""How ``final`` is made of the columns (docs/adr/0010-final-score.md)."""
+FACTORS = ("place", "context", "names", "recent", "time", "proof", "favour")
 LEGEND = (
-    ("#", "the place in the answer's order"),
-    ("sem key gra tem", "the rank that each arm gave it: semantic, keyword, graph, temporal; empty: not found by it"),
-    ("reads", "how well the cross-encoder, reading question and memory together, thinks it answers, 0 to 1"),
-    ("", "(1.000) in brackets: not reranked, so final keeps the fused order"),
-    ("place", "1 for the first of the fused lists, less for each behind it"),
-    ("context", "over 1: with the memory before it, it is nearer to the question than its own words say"),
-    ("names", "0.25: the question names somebody whom it does not mention; else 1"),
-    ("recent", "1.1 for what is new, 0.92 after a year, 1 without a time"),
-    ("time", "1.1 in the middle of the asked period, 0.9 at its ends and outside; 1 where none was asked for"),
-    ("", "0.1 outside it where the question is about the period alone"),
-    ("proof favour", "how well an observation is proven; the lift of a favoured arm: shown where not always 1"),
-    ("final", f"{FORMULA}; it orders, and is no confidence"),
-    ("tok", "its length in tokens"),
-    ("became", "packed: it came; budget: no room left; limit: enough came before it; else why it was dropped"),
-    ("RRF", "in a pipe, where numbers have more digits: the sum of 1/(60 + rank) over the arms"),
+    ("#", ABOUT["#"]),
+    (" ".join(SIGNS.values()), "the rank that each arm gave it: semantic, keyword, graph, temporal; empty: not by it"),
+    *((name, about) for name, about in ABOUT.items() if name != "#" and name not in SIGNS.values()),
 )
 NEUTRAL = "1.000"
 """A factor that changes nothing."""
 ON_DEMAND = ("proof", "favour")
 """Factors that few banks have: on a terminal they have a column only where they differ from 1."""
+IN_A_PIPE = ("raw",)
+"""Columns that a terminal has no room for."""
 BESIDE = 40
 """Columns that a memory needs to stand beside its numbers; with fewer it stands below them."""
 GAP = "  "
+TERMINAL_DIGITS = 3
+PIPE_DIGITS = 6
+"""A pipe has room for more: of numbers, and of what an outcome says beside its word."""
 
 
 def print_candidates(screen: Console, trace: Trace, most: int) -> None:
     """Print the candidates, best first. The numbers keep their columns at any width; the memory is what gives way."""
-    kept = trace.prefilter
-    rows = sorted(trace.candidates, key=_order)
-    count = len(rows)
-    screen.print(
-        Text(f"fused    {count} candidates, {kept.kept} kept for reranking (cap {kept.cap}), {kept.dropped} beyond it")
-    )
+    rows = sorted(trace.candidates, key=order)
+    _print_fusion(screen, trace.prefilter, rows)
     if not rows:
         return
     arms = tuple(arm for arm in ArmName if any(arm in row.ranks for row in rows))
     if not screen.is_terminal:
         screen.print()
-        table = [_cells(row, arms, digits=6) for row in rows]
-        print_lines(
-            screen,
-            [
-                (*_headings(arms), "memory"),
-                *((*line.values(), row.text) for line, row in zip(table, rows, strict=True)),
-            ],
-        )
+        print_lines(screen, [(*_headings(arms), *_own(arms), "id", "memory"), *(_line(row, arms) for row in rows)])
         return
-    shown = [(row, _cells(row, arms, digits=3)) for row in rows[:most]]
-    headings = [
-        name
-        for name in _headings(arms)
-        if name != "RRF" and (name not in ON_DEMAND or any(cells[name] not in ("", NEUTRAL) for _, cells in shown))
-    ]
+    shown = [(row, _cells(row, arms, digits=TERMINAL_DIGITS)) for row in rows[:most]]
+    headings = _fitting(_headings(arms), [cells for _, cells in shown], screen.width)
     _print_table(screen, headings, [(row, [cells[name] for name in headings]) for row, cells in shown])
-    if count > most:
-        screen.print(
-            Text(f"{GAP}{count - most} more candidates; in a pipe, or with --json, come all of them", style="dim")
-        )
+    if len(rows) > most:
+        more = f"{len(rows) - most} more candidates; in a pipe, with --json or --trace-html, come all of them"
+        screen.print(Text(GAP + more, style="dim"))
+
+
+def _print_fusion(screen: Console, kept: Prefilter, rows: Sequence[TraceCandidate]) -> None:
+    """Print what the fusion kept, what it came from, and how many ended how."""
+    read = "none of them reranked"
+    if kept.kept:
+        read = f"{kept.kept} kept for reranking (cap {kept.cap}), {kept.dropped} beyond it"
+    screen.print(Text(f"fused    {len(rows)} candidates, {read}"))
+    if kept.stopped:
+        screen.print(Text(f"         reading stopped early: {printable(kept.stopped)}"))
+    if kept.composition:
+        found = " · ".join(f"{arm} {count}" for arm, count in kept.composition.items())
+        screen.print(Text(f"         found by {found}"))
+    if kept.boosts:
+        screen.print(Text("favoured " + " · ".join(f"{arm} {level}" for arm, level in kept.boosts.items())))
+    ended = Counter(became(row) for row in rows)
+    for place, (word, why) in enumerate((word, why) for word, why in OUTCOMES.items() if word in ended):
+        screen.print(Text(f"{'' if place else 'became':<8} {ended[word]:>4} {word:<11} {why}"))
+
+
+def _fitting(headings: Sequence[str], table: Sequence[Mapping[str, str]], width: int) -> list[str]:
+    """Choose the columns: those that say something; where it is narrow, RRF gives way, then factors that are all 1."""
+    neutral = [name for name in FACTORS if all(cells[name] in ("", NEUTRAL) for cells in table)]
+    kept = [name for name in headings if name not in IN_A_PIPE and (name not in ON_DEMAND or name not in neutral)]
+
+    for name in ("RRF", *reversed(neutral), "tok"):
+        widest = (max(cell_len(cells[each]) for cells in ({each: each}, *table)) for each in kept)
+        if sum(widest) + len(kept) - 1 <= width:
+            break
+        kept = [each for each in kept if each != name]
+    return kept
 
 
 def _print_table(
@@ -89,11 +97,11 @@ def _print_table(
         style = "" if row.outcome is Outcome.PACKED else "dim"
         numbers = _justified(cells, widths, gap)
         if beside:
-            screen.print(Text(numbers + gap + _fitted(row.text, room), style=style), no_wrap=True)
+            screen.print(Text(numbers + gap + _fitted(_told(row), room), style=style), no_wrap=True)
             continue
         screen.print(Text(numbers, style=style), no_wrap=True)
         indent = " " * (widths[0] + len(gap))
-        screen.print(Text(indent + _fitted(row.text, screen.width - len(indent)), style=style), no_wrap=True)
+        screen.print(Text(indent + _fitted(_told(row), screen.width - len(indent)), style=style), no_wrap=True)
 
 
 def _justified(cells: Sequence[str], widths: Sequence[int], gap: str = GAP) -> str:
@@ -110,29 +118,53 @@ def _fitted(text: str, room: int) -> str:
     return line if cell_len(line) <= room else set_cell_size(line, max(room - 1, 0)).rstrip() + "…"
 
 
-def _order(row: TraceCandidate) -> tuple[bool, int, int]:
-    return (not row.final_rank, row.final_rank, row.fused_rank)
+def _told(row: TraceCandidate) -> str:
+    """Return the text, or the id of a memory whose text the asker is not shown."""
+    return row.text or f"({row.memory_id})"
 
 
 def _headings(arms: tuple[ArmName, ...]) -> tuple[str, ...]:
-    factors = ("place", "context", "names", "recent", "time", *ON_DEMAND)
-    return ("#", *(SIGNS[arm] for arm in arms), "RRF", "reads", *factors, "final", "tok", "became")
+    return ("#", *(SIGNS[arm] for arm in arms), "fus", "RRF", "raw", "reads", *FACTORS, "final", "tok", "became")
+
+
+def _own(arms: tuple[ArmName, ...]) -> Iterator[str]:
+    for arm in arms:
+        yield from (f"{SIGNS[arm]} score", f"{SIGNS[arm]} because")
+
+
+def _line(row: TraceCandidate, arms: tuple[ArmName, ...]) -> tuple[str, ...]:
+    own = (
+        word
+        for arm in arms
+        for word in (f"{row.arm_scores[arm]:.6g}" if arm in row.arm_scores else "", row.because.get(arm, ""))
+    )
+    return (*_cells(row, arms, digits=PIPE_DIGITS).values(), *own, row.memory_id, row.text)
 
 
 def _cells(row: TraceCandidate, arms: tuple[ArmName, ...], *, digits: int) -> dict[str, str]:
-    became = row.outcome.value
-    if row.detail:
-        # What a limit cut had room: that is all its detail says.
-        became = row.detail if row.outcome is Outcome.BUDGET else f"{row.outcome}: {row.detail}"
-    ranks = [str(row.ranks.get(arm, "")) for arm in arms]
-    cells = (str(row.final_rank or ""), *ranks, *_numbers(row, digits), str(row.tokens or ""), became)
+    word = became(row)
+    if row.detail and word == row.outcome.value and digits > TERMINAL_DIGITS:
+        word = f"{word}: {row.detail}"
+    ranks = (str(row.ranks.get(arm, "")) for arm in arms)
+    cells = (
+        str(row.final_rank or ""),
+        *ranks,
+        str(row.fused_rank),
+        *_numbers(row, digits),
+        str(row.tokens or ""),
+        word,
+    )
     return dict(zip(_headings(arms), cells, strict=True))
 
 
 def _numbers(row: TraceCandidate, digits: int) -> tuple[str, ...]:
     scores = row.scores
     if scores is None:
-        return ("",) * 10
+        return ("",) * 11
+    # RRF is a small number: the sum of 1/60 or less each.
+    rrf = f"{scores.rrf:.{max(digits, 4)}f}"
+    if not row.final_rank:
+        return (rrf, *("",) * 10)
     reads = f"{scores.relevance:.{digits}f}"
     factors = (
         scores.fusion_prior,
@@ -144,7 +176,8 @@ def _numbers(row: TraceCandidate, digits: int) -> tuple[str, ...]:
         scores.strategy_boost,
     )
     return (
-        f"{scores.rrf:.{digits}f}",
+        rrf,
+        "" if scores.reranker_raw is None else f"{scores.reranker_raw:.{digits}f}",
         reads if row.reranked else f"({reads})",
         *(f"{factor:.{digits}f}" for factor in factors),
         f"{scores.final:.{digits}f}",

@@ -1,6 +1,7 @@
 """``recallmesh demo``: a whole conversation, questions, and answers with why."""
 
 import argparse
+import asyncio
 import shlex
 import tempfile
 import time
@@ -21,6 +22,7 @@ from recallmesh.cli.answer import print_answer
 from recallmesh.cli.batch import batches
 from recallmesh.cli.candidates import LEGEND
 from recallmesh.cli.lines import read_items
+from recallmesh.cli.page.document import check_place, write_page
 from recallmesh.cli.retaining import Tally, ensure_bank, retain_all, summary
 from recallmesh.cli.screen import console
 from recallmesh.core.bank import BankRef
@@ -53,12 +55,15 @@ async def run(words: argparse.Namespace) -> int:
     """Retain the conversation, ask the questions, and explain the last answer."""
     set_up_logging(level="warning")
     screen = console()
+    page = folder(words.trace_html)
+    if page is not None:
+        check_place(page)
     began = time.monotonic()
     async with _open_folder(folder(words.keep)) as place, open_embedded(load_settings(data=place)) as faces:
         await _retain(screen, faces)
         for question, why in QUESTIONS:
             await _ask(screen, faces, question, why)
-        await _explain(screen, faces)
+        await _explain(screen, faces, page)
     screen.print(Text(f"\ndone in {time.monotonic() - began:.0f} s", style="dim"))
     if words.keep:
         quoted = shlex.quote(words.keep)
@@ -103,12 +108,16 @@ async def _ask(screen: Console, faces: Faces, question: str, why: str) -> None:
     print_answer(screen, await faces.recaller.recall(_request(question)), most=SHOWN)
 
 
-async def _explain(screen: Console, faces: Faces) -> None:
+async def _explain(screen: Console, faces: Faces, page: Path | None) -> None:
     question, _ = QUESTIONS[-1]
     screen.print()
     screen.print(Text(f"And why these? The trace of {question!r}:", style="bold"))
-    answer = await faces.recaller.recall(replace(_request(question), trace=True))
+    request = replace(_request(question), trace=True)
+    answer = await faces.recaller.recall(request)
     print_account(screen, answer, most=EXPLAINED)
+    if page is not None:
+        await asyncio.to_thread(write_page, page, request, answer)
+        screen.print(Text(f"the same as a page: {page}", style="dim"))
     screen.print()
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="bold")

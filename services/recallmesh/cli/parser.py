@@ -4,6 +4,7 @@ import argparse
 from importlib.metadata import version
 from typing import NoReturn, TypeAlias
 
+from recallmesh.cli.guide import keys_help
 from recallmesh.core.memory import ALL_FACT_TYPES
 from recallmesh.core.tags import TagMode
 from recallmesh.core.tuning import Budget
@@ -56,8 +57,12 @@ examples:
     --query-time 2026-10-06T09:00:00+02:00
   recallmesh recall --bank diary "Who bakes?" --budget low --max-tokens 500 \\
     --json | jq '.memories[].memory.text'
+  recallmesh recall --bank diary "Who bakes?" --stream --json | jq -r .stage
+                     a line for the provisional answer, one for the final one
   recallmesh recall --bank diary "Who bakes?" --trace > trace.tsv
                      tables with tabs: all candidates, all digits, no width
+  recallmesh recall --bank diary "Who bakes?" --trace-html trace.html
+                     a page that shows each memory's way; loads nothing
 """
 
 SERVE_EXAMPLES = """\
@@ -192,13 +197,24 @@ def _add_recall(commands: Commands) -> None:
         help="world, experience, observation (default: all)",
     )
     parser.add_argument("--no-rerank", action="store_true", help="keep the order of the fusion, which is much faster")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="rank this once by another value; may be repeated (keys: recallmesh bank set --help)",
+    )
+    parser.add_argument(
+        "--stream", action="store_true", help="show the fused answer at once, until the reranked one takes its place"
+    )
     parser.add_argument("--trace", action="store_true", help="show how the answer came about")
+    parser.add_argument("--trace-html", metavar="FILE", help="write how it came about as a page for a browser")
     _add_json(parser)
     _add_place(parser)
 
 
 def _add_bank(commands: Commands) -> None:
-    parser = _command(commands, "bank", "banks", "create, list, show and delete banks")
+    parser = _command(commands, "bank", "banks", "create, list, show, set up and delete banks")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = actions.add_parser("create", help="make a bank")
     create.add_argument("bank", metavar="B")
@@ -211,10 +227,21 @@ def _add_bank(commands: Commands) -> None:
     listing = actions.add_parser("list", help="list the banks")
     show = actions.add_parser("show", help="show a bank, what it holds and how it is set up")
     show.add_argument("bank", metavar="B")
+    show.add_argument("--effective", action="store_true", help="show every setting in force, and who has set it")
+    setting = actions.add_parser(
+        "set",
+        help="set how a bank ranks and takes in",
+        description="Set how a bank ranks and takes in. KEY= alone returns to the service's value.",
+        epilog=keys_help(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    setting.add_argument("bank", metavar="B")
+    setting.add_argument("pairs", nargs="+", metavar="KEY=VALUE")
     delete = actions.add_parser("delete", help="delete a bank and all it holds")
     delete.add_argument("bank", metavar="B")
     delete.add_argument("--yes", action="store_true", help="do not ask")
-    for action in (create, listing, show, delete):
+    for action in (create, listing, show, setting, delete):
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
         _add_json(action)
         _add_place(action)
@@ -231,3 +258,4 @@ def _add_check_config(commands: Commands) -> None:
 def _add_demo(commands: Commands) -> None:
     parser = _command(commands, "demo", "demo", "retain a conversation, ask it questions, show the answers and why")
     parser.add_argument("--keep", metavar="DIR", help="keep the stores in this folder (default: a temporary one)")
+    parser.add_argument("--trace-html", metavar="FILE", help="write the last answer's trace as a page for a browser")

@@ -1,4 +1,4 @@
-"""``python -m recallmesh.cli.reference``: docs/settings.md and docs/limits.md, made from the code they describe."""
+"""``python -m recallmesh.cli.reference``: the pages under docs/ that are made from the code they describe."""
 
 import argparse
 import ast
@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
+from recallmesh.cli.guide import table, tuning_page
 from recallmesh.core import limits
 from recallmesh.settings import PREFIX, Settings, default_data
 
@@ -48,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not up to date")
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of the pages")
     words = parser.parse_args(arguments)
-    pages = {words.docs / "settings.md": settings_page(), words.docs / "limits.md": limits_page()}
+    made = {"settings.md": settings_page(), "limits.md": limits_page(), "tuning.md": tuning_page(MADE)}
+    pages = {words.docs / name: page for name, page in made.items()}
     stale = [path for path, page in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != page]
     for path in stale:
         if words.check:
@@ -61,12 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def settings_page() -> str:
     """Return the page of settings, a table for each part."""
-    parts = [MADE, SETTINGS, "## The process\n", _table(_rows(Settings, PREFIX))]
+    parts = [MADE, SETTINGS, "## The process\n", table(_rows(Settings, PREFIX))]
     for name, info in Settings.model_fields.items():
         kind = info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             about = inspect.cleandoc(kind.__doc__ or "")
-            parts += [f"## {name.capitalize()}\n\n{about}\n", _table(_rows(kind, f"{PREFIX}{name.upper()}__"))]
+            parts += [f"## {name.capitalize()}\n\n{about}\n", table(_rows(kind, f"{PREFIX}{name.upper()}__"))]
     return "\n".join(parts)
 
 
@@ -74,7 +76,7 @@ def limits_page() -> str:
     """Return the page of limits."""
     notes = docstrings(limits)
     rows = [(f"`{name}`", f"{getattr(limits, name):,}", note) for name, note in notes.items()]
-    return "\n".join((MADE, LIMITS, _table((("limit", "value", "meaning"), *rows))))
+    return "\n".join((MADE, LIMITS, table((("limit", "value", "meaning"), *rows))))
 
 
 def docstrings(owner: type | ModuleType) -> dict[str, str]:
@@ -162,12 +164,6 @@ def _plain(value: Any) -> str:  # noqa: ANN401 - any default
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _table(rows: Iterable[Sequence[str]]) -> str:
-    head, *rest = (" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows)
-    dashes = " | ".join("---" for _ in head.split(" | "))
-    return "".join(f"| {line} |\n" for line in (head, dashes, *rest))
 
 
 if __name__ == "__main__":

@@ -23,9 +23,8 @@ def activate(around: Neighbourhood) -> Ranking:
         if memory_id not in around.origins:
             total[memory_id] = total.get(memory_id, 0.0) + DECAY * entity_score(len(entities))
     reached = score_reached(around)
-    tied = {memory_id for _, memory_id in reached.rows}
     rows = sorted((-min(CEILING, total[m]), m) for m in around.types if total.get(m, 0.0) > 0)
-    return Ranking(rows, lambda memory_id: reached.because(memory_id) if memory_id in tied else NEAR)
+    return Ranking(rows, reached.told, reached.because, NEAR)
 
 
 def _initial(around: Neighbourhood) -> dict[str, float]:

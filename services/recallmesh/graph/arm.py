@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector, hit_of
 from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
+from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQuery
 from recallmesh.graph.activation import activate
@@ -116,14 +117,13 @@ class GraphArm:
         types, cosines = around.types, around.seeds.cosines
         due = int(query.limit * self._reached_share)
         highest = inf if query.min_score is None else -query.min_score
+        seeds, reached = _by_type(first, types), _by_type(second, types)
         kept: list[tuple[float, str, str]] = []
-        for fact_type in dict.fromkeys(query.fact_types):
-            seeds = [row for row in first.rows if types[row[1]] is fact_type]
-            reached = [row for row in second.rows if types[row[1]] is fact_type]
-            del seeds[query.limit - min(len(reached), due) :]
-            del reached[query.limit - len(seeds) :]
-            kept += [(score, memory_id, first.because(memory_id)) for score, memory_id in seeds if score <= highest]
-            kept += [(score, memory_id, second.because(memory_id)) for score, memory_id in reached if score <= highest]
+        for fact_type in query.fact_types:
+            most = query.limit - min(len(reached[fact_type]), due)
+            some = seeds[fact_type][:most]
+            kept += _told(some, first, highest)
+            kept += _told(reached[fact_type][: query.limit - len(some)], second, highest)
         kept.sort()
         return tuple(
             [hit_of((memory_id, -score, because, cosines.get(memory_id))) for score, memory_id, because in kept]
@@ -171,6 +171,22 @@ class GraphArm:
             )
             for entry in entries
         )
+
+
+def _by_type(ranking: Ranking, types: Mapping[str, FactType]) -> dict[FactType, list[tuple[float, str]]]:
+    rows: dict[FactType, list[tuple[float, str]]] = {fact_type: [] for fact_type in FactType}
+    for row in ranking.rows:
+        rows[types[row[1]]].append(row)
+    return rows
+
+
+def _told(rows: list[tuple[float, str]], ranking: Ranking, highest: float) -> list[tuple[float, str, str]]:
+    told, plain = ranking.told, ranking.plain
+    return [
+        (score, memory_id, ranking.because(memory_id) if memory_id in told else plain)
+        for score, memory_id in rows
+        if score <= highest
+    ]
 
 
 def _strategy(name: str) -> Callable[[Neighbourhood], _Lists]:

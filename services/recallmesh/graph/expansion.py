@@ -26,9 +26,11 @@ def score_reached(around: Neighbourhood, leave_out: AbstractSet[str] = _NOTHING)
     rows = []
     for memory_id in around.types.keys() - leave_out:
         found = linked.get(memory_id)
-        semantic = found.weight(LinkKind.SEMANTIC) if found else 0.0
-        causal = found.weight(LinkKind.CAUSAL) if found else 0.0
-        score = graph_score(len(_shared(around, memory_id)), semantic, causal)
+        shared = len(_shared(around, memory_id))
+        if found is not None:
+            score = graph_score(shared, found.weight(LinkKind.SEMANTIC), found.weight(LinkKind.CAUSAL))
+        else:
+            score = graph_score(shared)
         if score > 0:
             rows.append((-score, memory_id))
     rows.sort()
@@ -46,7 +48,7 @@ def score_reached(around: Neighbourhood, leave_out: AbstractSet[str] = _NOTHING)
             ties.append(found.phrase)
         return "; ".join(ties)
 
-    return Ranking(rows, because)
+    return Ranking(rows, {memory_id for _, memory_id in rows}, because)
 
 
 def _shared(around: Neighbourhood, memory_id: str) -> AbstractSet[str]:

@@ -10,11 +10,11 @@ from typing import TypeVar
 from recallmesh.core.arm import ArmQuery
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQuery
-from recallmesh.graph.names import named as named_in
-from recallmesh.graph.names import prefixes, spans
+from recallmesh.graph.naming import named as named_in
 from recallmesh.graph.neighbourhood import Neighbourhood, Seeds, reach
 from recallmesh.graph.score import entity_score, is_hub, rarity
 from recallmesh.graph.seeding import base_cosines, nearness
+from recallmesh.graph.spans import keys, prefixes, spans
 from recallmesh.graph.store import Edge, GraphReads, GraphStore, LinkKind, NamedEntity, Scope, Sighting, Subject
 
 EDGES_PER_MEMORY = 10
@@ -105,7 +105,7 @@ class Explorer:
 
     def _named(self, reads: GraphReads, query: ArmQuery, scope: Scope) -> _Named:
         stretches = spans(query.text)
-        found = reads.names(query.bank_uid, tuple(sorted({s.key for s in stretches})), prefixes(stretches))
+        found = reads.names(query.bank_uid, keys(stretches), prefixes(stretches))
         entities = named_in(stretches, found.entities)
         plain = tuple(e.entity_id for e in entities if not self._is_hub(e.memories, found.memories))
         hubs = tuple(e.entity_id for e in entities if self._is_hub(e.memories, found.memories))
@@ -177,8 +177,9 @@ class Explorer:
 
 def _seeds(reads: GraphReads, bank_uid: str, named: _Named, near: tuple[tuple[VectorHit, ...], ...]) -> Seeds:
     """Merge what is near with what names; a near memory of a hub is asked whether it mentions it too."""
-    types = {hit.memory_id: hit.fact_type for hits in near for hit in hits}
-    cosines = {hit.memory_id: hit.score for hits in near for hit in hits}
+    # Column by column, at C's speed: there are hundreds.
+    memory_ids, scores, kinds, _ = zip(*(hit for hits in near for hit in hits), strict=True) if any(near) else ((),) * 4
+    types, cosines = dict(zip(memory_ids, kinds, strict=True)), dict(zip(memory_ids, scores, strict=True))
     base = base_cosines({hits[-1].fact_type: hits[-1].score for hits in near if hits})
     mentions: dict[str, set[str]] = {}
     seen: Counter[str] = Counter()

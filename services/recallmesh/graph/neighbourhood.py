@@ -27,14 +27,17 @@ class Seeds:
 class Ranking(NamedTuple):
     """Memories in an order: rows of negated score and memory id, lowest first, and what says why one is there.
 
-    Only of those that are kept is anyone told why: making the phrases takes longer than making the order.
+    Of most there is but one plain thing to say: only of those in ``told`` is ``because`` asked, and of those only if
+    they are kept, since making the phrases takes longer than making the order.
     """
 
     rows: list[tuple[float, str]]
+    told: AbstractSet[str]
     because: Callable[[str], str]
+    plain: str = ""
 
 
-EMPTY = Ranking([], str)
+EMPTY = Ranking([], frozenset(), str)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,9 @@ def base_cosines(lowest: Mapping[FactType, float]) -> dict[FactType, float]:
 
 def nearness(seeds: Seeds, rarities: Mapping[str, float], spread: float) -> dict[str, float]:
     """Score seeds by cosine and by the rarity of what they name."""
-    cosines, base = seeds.cosines, seeds.base
-    near = {memory_id: cosines.get(memory_id, base[fact_type]) for memory_id, fact_type in seeds.types.items()}
+    near = dict(seeds.cosines)
+    for memory_id in seeds.types.keys() - seeds.cosines.keys():
+        near[memory_id] = seeds.base[seeds.types[memory_id]]
     # Few combinations of names occur on many seeds.
     lifts = {
         names: NAMED_LIFT * spread * entity_score(sum(rarities.get(e, 0.0) for e in names))
@@ -47,27 +48,27 @@ def rank_seeds(around: Neighbourhood) -> Ranking:
     linked = reach(around.edges, decay)
     pull = LINK_LIFT * around.spread
     scores = nearness(around.seeds, around.rarities, around.spread)
-    rows = [(-max(SEED_FLOOR, SEED_FLOOR + s), m) for m, s in scores.items() if m not in linked]
-    rows += [
-        (-max(SEED_FLOOR, SEED_FLOOR + scores[memory_id] + pull * _pull(found)), memory_id)
-        for memory_id, found in linked.items()
-        if memory_id in scores
-    ]
+    for memory_id in linked.keys() & scores.keys():
+        scores[memory_id] += pull * _pull(linked[memory_id])
+    rows = [(-SEED_FLOOR - score, memory_id) for memory_id, score in scores.items()]
     rows.sort()
+    if rows and rows[-1][0] > -SEED_FLOOR:  # the cosine of an opposite is below 0
+        rows = sorted((min(score, -SEED_FLOOR), memory_id) for score, memory_id in rows)
     names_of, cosines = around.seeds.names, around.seeds.cosines
-    phrases: dict[tuple[str, ...], str] = {}
+    phrases: dict[tuple[str, ...], str] = {(): ""}
 
     def because(memory_id: str) -> str:
-        names, found = names_of.get(memory_id), linked.get(memory_id)
-        near = NEAR if memory_id in cosines else ""
-        if names is None and found is None:  # as most are
-            return near
-        if names and names not in phrases:
-            phrases[names] = f"names {around.label(names)}"
-        ties = (phrases[names] if names else "", near, found.phrase if found else "")
-        return "; ".join([tie for tie in ties if tie])
+        names, found = names_of.get(memory_id, ()), linked.get(memory_id)
+        phrase = phrases.get(names)
+        if phrase is None:
+            phrase = phrases[names] = f"names {around.label(names)}"
+        if memory_id in cosines:
+            phrase = f"{phrase}; {NEAR}" if names else NEAR
+        if found is None:
+            return phrase
+        return f"{phrase}; {found.phrase}" if phrase else found.phrase
 
-    return Ranking(rows, because)
+    return Ranking(rows, names_of.keys() | linked.keys(), because, NEAR)
 
 
 def _pull(found: Reach) -> float:

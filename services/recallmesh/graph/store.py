@@ -102,8 +102,8 @@ class GraphReads(Protocol):
     def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
         """Find the entities whose name or alias has one of the keys, or begins with one of the prefixes.
 
-        Prefixes yield at most 1000 names each. Only entities that a memory mentions are found. Ordered by key, then
-        entity id.
+        A person of several names is also kept under "last, first". Prefixes yield at most 1000 names each. Only
+        entities that a memory mentions are found. Ordered by key, then entity id.
         """
         ...
 

@@ -18,9 +18,8 @@ def walk(around: Neighbourhood) -> Ranking:
         for rank, memory_id in enumerate(order, start=1):
             scores[memory_id] = scores.get(memory_id, 0.0) + 1 / (K + rank)
     reached = score_reached(around)
-    tied = {memory_id for _, memory_id in reached.rows}
     rows = sorted((-scores[memory_id], memory_id) for memory_id in around.types if memory_id in scores)
-    return Ranking(rows, lambda memory_id: reached.because(memory_id) if memory_id in tied else NEAR)
+    return Ranking(rows, reached.told, reached.because, NEAR)
 
 
 def patterns(around: Neighbourhood) -> dict[str, dict[str, float]]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from recallmesh.core.arm import IndexEntry, Removal
 from recallmesh.core.memory import Mention
-from recallmesh.graph.names import name_key
+from recallmesh.graph.names import stored_keys
 from recallmesh.graph.store import LinkKind, Node
 
 
@@ -134,7 +134,7 @@ def _entity(connection: sqlite3.Connection, bank: int, mention: Mention) -> int:
     row: int = connection.execute(
         "SELECT row FROM entity WHERE bank = ? AND id = ?", (bank, mention.entity_id)
     ).fetchone()[0]
-    keys = {name_key(name) for name in (mention.name, *mention.aliases)} - {""}
+    keys = stored_keys((mention.name, *mention.aliases), mention.kind)
     connection.executemany("INSERT OR IGNORE INTO name VALUES (?, ?, ?)", [(bank, key, row) for key in sorted(keys)])
     return row
 

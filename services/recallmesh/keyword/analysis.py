@@ -1,51 +1,44 @@
 """Text to terms: the same for what is stored and for what is asked, so that equal words meet."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import lru_cache
+from itertools import islice, pairwise
 
-from recallmesh.keyword.script import ASTRAL_HAN, HANGUL, MARKS, PAIRED, PICTURES, SPACELESS, fold
-from recallmesh.keyword.snowball import Stemmer
-from recallmesh.keyword.stopwords import stop_words
+from recallmesh.keyword.script import HANGUL, plain, unaccented
+from recallmesh.keyword.snowball import LANGUAGES, TERM_CHARS, Stemmer
+from recallmesh.keyword.stopwords import ALSO_ENGLISH
+from recallmesh.keyword.tokens import Kind, Unit, units
+from recallmesh.keyword.tongue import SAMPLE_WORDS, STOPS, language_of
 
-ANALYSIS_VERSION = 1
+ANALYSIS_VERSION = 2
 """To be raised with every change that makes other terms: stores then analyse anew what they hold."""
-TERM_CHARS = 64
-"""Longer terms are cut: what people type is shorter, and an index key must end somewhere."""
 QUERY_TERMS = 1_000
-"""Distinct terms of a query that are looked up: twice what the longest allowed query has in English."""
+"""Distinct words of a query that are looked up: twice what the longest allowed query has in English."""
 WHOLE_WEIGHT = 2.0
 """An identifier met whole counts as two words, so that it outranks one that shares a part."""
 
-_WORD = rf"[^\W_{PAIRED}]+(?:[{MARKS}]+[^\W_{PAIRED}]*)*"
-_ATOM = rf"{_WORD}(?:'{_WORD})*"
-_JOINER = r"(?:://|[-_./:@+#&=?%~\\]|(?<=\d),(?=\d))"
-_TOKEN = re.compile(
-    rf"(?P<pairs>[{SPACELESS}{ASTRAL_HAN}]+|[{HANGUL}]+)"
-    rf"|(?P<picture>[{PICTURES}])"
-    rf"|(?P<words>{_ATOM}(?:{_JOINER}{_ATOM})*(?:\+\+|[+#])?)"
-)
-_SEGMENT = re.compile(r"[/:@?&=#~\\]+")
-"""Cuts of an address whose pieces are names themselves: the host of a URL, the domain of an e-mail."""
-_PART = re.compile(_ATOM)
-_POSSESSIVE = "'s"
+_ANY_TEXT_STOPS = STOPS["russian"] | STOPS["greek"] | STOPS["arabic"] | STOPS["hindi"]
+"""Function words that their script gives away, whatever the language of the rest."""
+_PARTICLE = re.compile(rf"([{HANGUL}])(?:은|는|이|가|을|를|에|에서|에게|의|도|로|으로|와|과|만|부터|까지|하고|랑|이랑)")
+"""A Korean noun of one syllable with its particle: no pair of it is the noun."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """The terms of a text with their numbers, and its length in words."""
+    """The terms of a text with their numbers, its length in words, and the language whose stems they are."""
 
     counts: dict[str, int]
     length: int
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A term asked for: the word it came from, what it counts, and whether it is a function word."""
+    """A word asked for: the terms any of which is the word, the word itself, what it counts, whether it only helps."""
 
-    term: str
+    forms: tuple[str, ...]
     word: str
     weight: float
     stop: bool
@@ -54,85 +47,90 @@ class QueryTerm:
 class Analyser:
     """Turns text into terms; pure, total (any string will do) and safe for threads.
 
-    Words are folded and stemmed. Scripts without spaces, and Hangul, give pairs of neighbouring characters.
-    What is joined by signs (``A-20391``, ``10.7/x.y``, ``c++``, addresses) gives the whole, its segments and its parts.
+    Words are folded and stemmed by the language of their text. Scripts without spaces, and Hangul, give pairs of
+    neighbouring characters. What is joined by signs or sewn together (``A-20391``, ``10.7/x.y``, ``c++``, addresses,
+    ``camelCase``) gives the whole, its segments and its parts.
     """
 
     def __init__(self, language: str = "english") -> None:
-        """Stem by the rules of this Snowball language; any other name: no stemming."""
-        self._english = language == "english"
-        self._stemmer = Stemmer(language)
-        self._stops = frozenset(map(fold, stop_words(language)))
+        """Take this language where a text's own cannot be told; by a name that Snowball has not, none is stemmed."""
+        self.language = language
+        self._stemmer = Stemmer()
 
-    def document(self, text: str) -> Analysed:
-        """Return the terms of a text to store; function words too."""
-        counts: Counter[str] = Counter()
+    def document(self, text: str, language: str = "") -> Analysed:
+        """Return the terms of a text to store, function words too; by this language's stems, or by the text's own."""
+        found = list(units(plain(text)))
+        spoken = language or self._language_of(found)
+        counts: dict[str, int] = {}
         length = 0
-        for token in _TOKEN.finditer(fold(text)):
-            value = token[0]
-            if token.lastgroup == "pairs":
-                counts.update(value)
-                counts.update(_pairs(value))
-                length += max(1, len(value) - 1)
-            elif token.lastgroup == "picture":
-                counts[value] += 1
+        for unit in found:
+            for term in self._terms(unit, spoken):
+                counts[term] = counts.get(term, 0) + 1
+            if unit.kind is Kind.RUN:
+                length += max(1, len(unit.text) - 1)
+            elif unit.kind is not Kind.WHOLE and not unit.long:
                 length += 1
-            else:
-                parts = tuple(self._parts(value))
-                counts.update(stem for _, stem in parts)
-                counts.update(_compounds(value, parts))
-                length += len(parts)
-        return Analysed(dict(counts), length)
+        return Analysed(counts, length, spoken)
 
-    def query(self, text: str) -> tuple[QueryTerm, ...]:
-        """Return the distinct terms of a query in its order; one met twice counts twice."""
-        found: dict[str, QueryTerm] = {}
-        for term in self._asked(fold(text)):
-            known = found.get(term.term)
+    def query(self, text: str, languages: tuple[str, ...] = ()) -> tuple[QueryTerm, ...]:
+        """Return the distinct words of a query in its order, in the forms they have in these languages and the set one.
+
+        One met twice counts twice.
+        """
+        units_found = list(units(plain(text)))
+        spoken = self._language_of(units_found, languages)
+        among = tuple(sorted({self.language, *languages}))
+        stops = _stops(spoken, languages)
+        found: dict[tuple[str, ...], QueryTerm] = {}
+        for term in (term for unit in units_found for term in self._asked(unit, among, stops)):
+            known = found.get(term.forms)
             if known is not None:
-                found[term.term] = QueryTerm(term.term, known.word, known.weight + term.weight, known.stop)
+                found[term.forms] = QueryTerm(term.forms, known.word, known.weight + term.weight, known.stop)
             elif len(found) < QUERY_TERMS:
-                found[term.term] = term
+                found[term.forms] = term
         return tuple(found.values())
 
-    def _asked(self, folded: str) -> Iterator[QueryTerm]:
-        for token in _TOKEN.finditer(folded):
-            value = token[0]
-            if token.lastgroup == "pairs" and len(value) > 1:
-                yield from (QueryTerm(pair, pair, 1.0, stop=False) for pair in _pairs(value))
-            elif token.lastgroup == "words":
-                parts = tuple(self._parts(value))
-                for whole in _compounds(value, parts):
-                    yield QueryTerm(whole, whole, WHOLE_WEIGHT, stop=False)
-                for word, stem in parts:
-                    yield QueryTerm(stem, word, 1.0, stop=word in self._stops)
-            else:
-                yield QueryTerm(value, value, 1.0, stop=False)
+    def _language_of(self, found: list[Unit], among: tuple[str, ...] | None = None) -> str:
+        if self.language not in LANGUAGES:
+            return self.language
+        words = (unit.text for unit in islice(found, SAMPLE_WORDS) if unit.kind is Kind.WORD)
+        return language_of(words, self.language) if among is None else language_of(words, self.language, among)
 
-    def _parts(self, compound: str) -> Iterator[tuple[str, str]]:
-        for atom in _PART.findall(compound):
-            if self._english:
-                word = atom.removesuffix(_POSSESSIVE)[:TERM_CHARS]
-                yield word, self._stem(word)
-            else:
-                yield from ((word, self._stem(word)) for word in (piece[:TERM_CHARS] for piece in atom.split("'")))
+    def _terms(self, unit: Unit, language: str) -> tuple[str, ...]:
+        match unit.kind:
+            case Kind.WORD:
+                return self._stemmer.forms(unit.text, language)
+            case Kind.WHOLE:
+                squeezed = self._stemmer.forms(unit.squeezed, language) if unit.squeezed else ()
+                return (unit.text[:TERM_CHARS], *squeezed)
+            case Kind.RUN:
+                return (*unit.text, *_pairs(unit.text))
+            case Kind.PICTURE:
+                return (unit.text,)
 
-    def _stem(self, word: str) -> str:
-        return self._stemmer.stem(word)
+    def _asked(self, unit: Unit, languages: tuple[str, ...], stops: frozenset[str]) -> Iterator[QueryTerm]:
+        match unit.kind:
+            case Kind.RUN if len(unit.text) > 1:
+                yield from (QueryTerm((pair,), pair, 1.0, stop=False) for pair in _pairs(unit.text))
+                noun = _PARTICLE.fullmatch(unit.text)
+                if noun is not None:
+                    yield QueryTerm((noun[1],), noun[1], 1.0, stop=False)
+            case Kind.RUN | Kind.PICTURE:
+                yield QueryTerm((unit.text,), unit.text, 1.0, stop=False)
+            case _:
+                forms = tuple(dict.fromkeys(form for name in languages for form in self._terms(unit, name)))
+                heavy = unit.long or unit.kind is Kind.WHOLE
+                stop = unit.kind is Kind.WORD and (unit.weak or unaccented(unit.text) in stops)
+                shown = unaccented(unit.text)[:TERM_CHARS]
+                yield QueryTerm(forms, shown, WHOLE_WEIGHT if heavy else 1.0, stop=stop)
+
+
+@lru_cache(maxsize=1_000)
+def _stops(spoken: str, languages: tuple[str, ...]) -> frozenset[str]:
+    """Return the function words of the language that is spoken, and of the others what means nothing in English."""
+    others = (STOPS.get(language, frozenset()) - ALSO_ENGLISH for language in languages)
+    return STOPS.get(spoken, frozenset()).union(_ANY_TEXT_STOPS, *others)
 
 
 def _pairs(run: str) -> Iterator[str]:
     return map("".join, pairwise(run))
-
-
-def _compounds(value: str, parts: tuple[tuple[str, str], ...]) -> list[str]:
-    if len(parts) == 1 and value[-1] not in "+#":
-        return []
-    if value.isalnum():
-        return []
-    pieces = [value, *(piece for piece in _SEGMENT.split(value) if piece != value and _is_compound(piece))]
-    return [piece[:TERM_CHARS] for piece in pieces]
-
-
-def _is_compound(piece: str) -> bool:
-    return len(_PART.findall(piece)) > 1

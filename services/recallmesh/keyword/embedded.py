@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +14,15 @@ from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.keyword.analysis import Analyser
-from recallmesh.keyword.postings import Postings
+from recallmesh.keyword.postings import Postings, StoredMemory
 from recallmesh.keyword.ranking import RANKING, Ranking, Terms, fingerprint, terms_of
 from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery
 from recallmesh.keyword.table import MemoryTable, layout_of, translated
 
 RESIDENT_MEMORIES = 250_000
 """Memories whose postings are kept in memory, over all banks: about 0.5 KB each, more in small banks."""
+WARM_MEMORIES = 50_000
+"""Memories whose banks are read at once when the store is opened: about a second of one thread beside the calls."""
 SEARCH_THREADS = 2
 """Python computes in one thread at a time: more of them only make each search slower."""
 T = TypeVar("T")
@@ -44,7 +46,7 @@ class EmbeddedKeywordStore:
         self._table = table
         self._ranking = ranking
         self._analyser = Analyser(language)
-        self._made = layout_of(fingerprint(ranking, language))
+        self._made = layout_of(fingerprint(language))
         self._resident_memories = resident_memories
         self._table_lock = threading.Lock()  # taken before a bank's lock, never after it
         self._banks: OrderedDict[str, _Bank] = OrderedDict()  # the one searched longest ago first
@@ -81,6 +83,10 @@ class EmbeddedKeywordStore:
         """Analyse all memories anew if their terms were made in another way than this store makes them."""
         await self._run(self._writing, self._renew)
 
+    def warm(self) -> "Future[None]":
+        """Begin to read the banks written last, beside all else, so that their first search need not."""
+        return self._searching.submit(self._warm)
+
     async def close(self) -> None:
         """Finish what is under way and close the file."""
         self._closed = True
@@ -92,16 +98,18 @@ class EmbeddedKeywordStore:
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
     def _search(self, query: KeywordQuery) -> tuple[KeywordHit, ...]:
-        asked = self._analyser.query(query.text)
+        bank = self._resident(query.bank_uid) or self._load(query.bank_uid)
+        with bank.lock:
+            languages = bank.postings.languages
+        asked = self._analyser.query(query.text, languages)
         if not asked:
             return ()
-        bank = self._resident(query.bank_uid) or self._load(query.bank_uid)
         with bank.lock:
             return bank.postings.search(query, asked)
 
     def _upsert(self, bank_uid: str, documents: tuple[KeywordDocument, ...]) -> None:
-        analysed = [(document, terms_of(document, self._analyser, self._ranking)) for document in documents]
-        written: list[tuple[KeywordDocument, Terms, tuple[str, ...]]] = []
+        analysed = [(document, terms_of(document, self._analyser)) for document in documents]
+        written: list[tuple[KeywordDocument, Terms, Terms | None]] = []
         with self._table_lock:
             with self._table.transaction():
                 for document, terms in analysed:
@@ -109,11 +117,11 @@ class EmbeddedKeywordStore:
                     if known is not None and document.version < known.version + (not known.live):
                         continue
                     self._table.put(bank_uid, document, terms)
-                    written.append((document, terms, () if known is None else known.terms))
+                    written.append((document, terms, None if known is None else known.terms))
             self._change(bank_uid, lambda postings: _replace(postings, written))
 
     def _delete(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
-        removed: list[tuple[str, tuple[str, ...]]] = []
+        removed: list[tuple[str, Terms]] = []
         with self._table_lock:
             with self._table.transaction():
                 for removal in removals:
@@ -121,7 +129,8 @@ class EmbeddedKeywordStore:
                     if known is not None and removal.version < known.version:
                         continue
                     self._table.bury(bank_uid, removal.memory_id, removal.version)
-                    removed.append((removal.memory_id, () if known is None else known.terms))
+                    if known is not None:
+                        removed.append((removal.memory_id, known.terms))
             self._change(bank_uid, lambda postings: _discard(postings, removed))
 
     def _drop(self, bank_uid: str) -> None:
@@ -145,7 +154,7 @@ class EmbeddedKeywordStore:
                 return
             with self._table.transaction():
                 for bank_uid, document in self._table.documents():
-                    self._table.put(bank_uid, document, terms_of(document, self._analyser, self._ranking))
+                    self._table.put(bank_uid, document, terms_of(document, self._analyser))
                 self._table.set_about(self._made)
 
     def _change(self, bank_uid: str, change: Callable[[Postings], None]) -> None:
@@ -173,13 +182,21 @@ class EmbeddedKeywordStore:
             bank = self._resident(bank_uid)
             if bank is not None:
                 return bank
-            bank = _Bank(Postings(self._ranking))
             with translated():
-                for row in self._table.live(bank_uid):
-                    bank.postings.add(row.memory_id, row.fact_type, row.tags, row.terms)
+                bank = _Bank(Postings(self._ranking, self._table.live(bank_uid)))
             if len(bank.postings):  # an unknown bank is not remembered: anyone can name thousands
                 self._keep(bank_uid, bank)
             return bank
+
+    def _warm(self) -> None:
+        with self._table_lock:
+            banks = self._table.banks()
+        room = min(WARM_MEMORIES, self._resident_memories)
+        for bank_uid, memories in banks:
+            room -= memories
+            if room < 0 or self._closed:
+                return
+            self._load(bank_uid)
 
     def _keep(self, bank_uid: str, bank: _Bank) -> None:
         with self._banks_lock:
@@ -203,6 +220,8 @@ async def open_embedded_keyword_store(
     k1: float = RANKING.k1,
     b: float = RANKING.b,
     function_words: float = RANKING.function_words,
+    name_weight: float = RANKING.names,
+    label_weight: float = RANKING.labels,
     date_weight: float = RANKING.dates,
     resident_memories: int = RESIDENT_MEMORIES,
 ) -> AsyncIterator[EmbeddedKeywordStore]:
@@ -215,10 +234,11 @@ async def open_embedded_keyword_store(
 
     """
     table = await asyncio.to_thread(_open_table, path)
-    ranking = Ranking(k1=k1, b=b, function_words=function_words, dates=date_weight)
+    ranking = Ranking(k1, b, function_words, name_weight, label_weight, date_weight)
     store = EmbeddedKeywordStore(table, ranking=ranking, language=language, resident_memories=resident_memories)
     try:
         await store.renew()
+        store.warm()
         yield store
     finally:
         await store.close()
@@ -232,12 +252,13 @@ def _open_table(path: Path) -> MemoryTable:
     return MemoryTable(path)
 
 
-def _replace(postings: Postings, written: list[tuple[KeywordDocument, Terms, tuple[str, ...]]]) -> None:
+def _replace(postings: Postings, written: list[tuple[KeywordDocument, Terms, Terms | None]]) -> None:
     for document, terms, before in written:
-        postings.discard(document.memory_id, before)
-        postings.add(document.memory_id, document.fact_type, document.tags, terms)
+        if before is not None:
+            postings.discard(document.memory_id, before)
+        postings.add(StoredMemory(document.memory_id, document.fact_type, document.tags, terms))
 
 
-def _discard(postings: Postings, removed: list[tuple[str, tuple[str, ...]]]) -> None:
+def _discard(postings: Postings, removed: list[tuple[str, Terms]]) -> None:
     for memory_id, terms in removed:
         postings.discard(memory_id, terms)

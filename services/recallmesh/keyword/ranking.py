@@ -1,19 +1,24 @@
-"""BM25 and what a document's words count, as plain arithmetic."""
+"""BM25F and what a document's words count in each field, as plain arithmetic."""
 
 import math
 from array import array
+from collections import Counter
 from dataclasses import dataclass
 
 from recallmesh.keyword.analysis import ANALYSIS_VERSION, Analyser
 from recallmesh.keyword.store import KeywordDocument
 
+FIELD_BITS = 16
+"""Bits of a packed count: a word more often in one memory counts as 65,535 times."""
+_MOST = (1 << FIELD_BITS) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The numbers of BM25 and the weights of fields.
+    """The numbers of BM25F: the saturation ``k1``, the text's length norm ``b``, the weight of each field.
 
-    Each weight is what one occurrence counts in term frequency; the text's is 1. Names and labels count only
-    for words that the text lacks, and never in its length: a memory is not verbose for having many aliases.
+    The text weighs 1. The other fields have no length norm (their b is 0): a memory is not verbose for having many
+    aliases or tags.
     """
 
     k1: float = 0.9
@@ -30,31 +35,40 @@ RANKING = Ranking()
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A document as the index holds it: its distinct terms, the weighted frequency of each, its length in words."""
+    """A document as the index holds it: its distinct terms, how often each is in each field, its length in words.
+
+    A count is packed: 16 bits each for text, names, labels and dates, the text's lowest. ``language`` is the one whose
+    stems the text has.
+    """
 
     terms: tuple[str, ...]
-    frequencies: "array[float]"
+    counts: "array[int]"
     length: int
+    language: str = ""
 
 
-def fingerprint(ranking: Ranking, language: str) -> str:
-    """Return what must stay equal for stored terms to be good: analysis, language and field weights."""
-    return f"{ANALYSIS_VERSION} {language} {ranking.names} {ranking.labels} {ranking.dates}"
+def fingerprint(language: str) -> str:
+    """Return what must stay equal for stored terms to be good: the analysis and its language."""
+    return f"{ANALYSIS_VERSION} {language}"
 
 
-def terms_of(document: KeywordDocument, analyser: Analyser, ranking: Ranking) -> Terms:
-    """Analyse a document's fields into one weighted bag of terms."""
+def terms_of(document: KeywordDocument, analyser: Analyser) -> Terms:
+    """Analyse a document's fields; a name or label that several aliases or tags share is there once."""
     text = analyser.document(document.text)
-    dates = analyser.document(document.dates)
-    counts: dict[str, float] = dict(text.counts)
-    for term, count in dates.counts.items():
-        counts[term] = counts.get(term, 0.0) + count * ranking.dates
-    beside: dict[str, float] = {}
-    for field, weight in ((document.labels, ranking.labels), (document.names, ranking.names)):
-        for value in field:
-            beside |= dict.fromkeys(analyser.document(value).counts, weight)
-    weighted = {term: weight for term, weight in (beside | counts).items() if weight > 0}
-    return Terms(tuple(weighted), array("f", weighted.values()), text.length + dates.length)
+    names = _distinct(document.names, analyser, text.language)
+    labels = _distinct(document.labels, analyser, text.language)
+    dates = analyser.document(document.dates, analyser.language).counts
+    packed = {term: min(count, _MOST) for term, count in text.counts.items()}
+    for field, counts in enumerate((names, labels, dates), start=1):
+        for term, count in counts.items():
+            packed[term] = packed.get(term, 0) + (min(count, _MOST) << FIELD_BITS * field)
+    return Terms(tuple(packed), array("Q", packed.values()), text.length, text.language)
+
+
+def frequencies(packed: int, ranking: Ranking) -> tuple[float, float]:
+    """Return a term's frequency in the text, and the weighted one in the fields without a length norm."""
+    text, names, labels, dates = (packed >> FIELD_BITS * field & _MOST for field in range(4))
+    return float(text), names * ranking.names + labels * ranking.labels + dates * ranking.dates
 
 
 def idf(memories: int, holding: int) -> float:
@@ -62,11 +76,8 @@ def idf(memories: int, holding: int) -> float:
     return math.log1p((memories - holding + 0.5) / (holding + 0.5))
 
 
-def length_norm(length: float, average: float, ranking: Ranking) -> float:
-    """Return the part of BM25's denominator that a document's length makes."""
-    return ranking.k1 * (1 - ranking.b + ranking.b * length / average) if average else ranking.k1
-
-
-def contribution(frequency: float, norm: float, k1: float) -> float:
-    """Return what a term's frequency is worth, before its idf: tf · (k1 + 1) / (tf + norm)."""
-    return frequency * (k1 + 1) / (frequency + norm)
+def _distinct(values: tuple[str, ...], analyser: Analyser, language: str) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for value in values:
+        counts.update(analyser.document(value, language).counts)
+    return dict.fromkeys(counts, 1)

@@ -18,15 +18,19 @@ class KeywordSettings(BaseModel, extra="forbid", frozen=True):
     path: Path = Path("keyword.db")
     """The file of the embedded store, relative to the data directory."""
     language: str = "english"
-    """Whose stems, function words and month names to use, by Snowball's name (``english``, ``german``, …); any other
-    word: no stemming. Chinese, Japanese and Korean are found whatever is set. A change analyses the store anew."""
+    """Whose stems and function words to use for a text whose own language cannot be told, and whose month names, by
+    Snowball's name (``english``, ``german``, …); any other word: no stemming. A change analyses the store anew."""
     k1: float = Field(default=RANKING.k1, ge=0, le=10)
     """BM25's k1: how much a word's second occurrence adds."""
     b: float = Field(default=RANKING.b, ge=0, le=1)
-    """BM25's b: how much a long memory's words count less, in [0, 1]."""
+    """BM25's b: how much a long memory's words count less, in [0, 1]. Names, labels and dates have none."""
     function_words: float = Field(default=RANKING.function_words, ge=0, le=1)
     """What "the" and "when" count beside other words, in [0, 1]."""
+    name_weight: float = Field(default=RANKING.names, ge=0, le=10)
+    """What a word of the names of a memory's entities counts against one of its text; 0: not searched."""
+    label_weight: float = Field(default=RANKING.labels, ge=0, le=10)
+    """What a word of a memory's tags counts against one of its text; 0: not searched."""
     date_weight: float = Field(default=RANKING.dates, ge=0, le=10)
-    """What a word of a memory's own date counts against one of its text. A change analyses the store anew."""
+    """What a word of a memory's own date counts against one of its text; 0: not searched."""
     resident_memories: int = Field(default=RESIDENT_MEMORIES, ge=1)
     """Memories whose words are held in memory by the embedded store; about 0.5 KB each, more in small banks."""

@@ -1,7 +1,9 @@
 """The keyword arm's store: what the arm asks of whatever keeps and ranks the words."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.memory import ALL_FACT_TYPES, FactType
@@ -42,14 +44,20 @@ class KeywordQuery:
     min_score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordHit:
-    """A memory that shares words with the query; ``matched`` are those words, the rarest first."""
+class KeywordHit(NamedTuple):
+    """A memory that shares words with the query; ``matched`` are those words, the rarest first.
+
+    A named tuple, as ``Hit`` is: hundreds are made for one search.
+    """
 
     memory_id: str
     score: float
     fact_type: FactType
     matched: tuple[str, ...] = ()
+
+
+hit_of: Callable[[tuple[str, float, FactType, tuple[str, ...]]], KeywordHit] = partial(tuple.__new__, KeywordHit)
+"""Makes a hit of a whole row, for ``map``."""
 
 
 class KeywordStore(Protocol):

@@ -12,12 +12,14 @@ from recallmesh.core.arm import Indexed
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.keyword.postings import StoredMemory
 from recallmesh.keyword.ranking import Terms
 from recallmesh.keyword.store import KeywordDocument
 
-_LAYOUT = "1"
+_LAYOUT = "2"
 _BUSY_S = 2.0
 """How long to wait for another process to let go of the file before giving up."""
+_FACT_TYPES = {kind.value: kind for kind in FactType}
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS memory (
@@ -29,17 +31,18 @@ CREATE TABLE IF NOT EXISTS memory (
     tags TEXT NOT NULL,
     fields TEXT NOT NULL,
     terms TEXT NOT NULL,
-    frequencies BLOB NOT NULL,
+    counts BLOB NOT NULL,
     length INTEGER NOT NULL,
+    language TEXT NOT NULL,
     UNIQUE (bank_uid, memory_id)
 );
 """
 _PUT = """
-INSERT INTO memory (bank_uid, memory_id, version, live, fact_type, tags, fields, terms, frequencies, length)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO memory (bank_uid, memory_id, version, live, fact_type, tags, fields, terms, counts, length, language)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (bank_uid, memory_id) DO UPDATE SET version = excluded.version, live = excluded.live,
     fact_type = excluded.fact_type, tags = excluded.tags, fields = excluded.fields, terms = excluded.terms,
-    frequencies = excluded.frequencies, length = excluded.length
+    counts = excluded.counts, length = excluded.length, language = excluded.language
 """
 
 
@@ -49,16 +52,6 @@ class Known:
 
     version: int
     live: bool
-    terms: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMemory:
-    """A live row, as the postings need it."""
-
-    memory_id: str
-    fact_type: FactType
-    tags: tuple[str, ...]
     terms: Terms
 
 
@@ -98,6 +91,10 @@ class MemoryTable:
         self._connection.execute("PRAGMA synchronous = FULL")  # durable at commit, not at the next checkpoint
         self._connection.execute("PRAGMA secure_delete = ON")  # a forgotten text is not left in free pages
         self._connection.executescript(_SCHEMA)
+        columns = {row[1] for row in self._connection.execute("PRAGMA table_info(memory)")}
+        if "counts" not in columns:  # layout 1: its terms are made anew, as those of any other analysis are
+            self._connection.execute("ALTER TABLE memory RENAME COLUMN frequencies TO counts")
+            self._connection.execute("ALTER TABLE memory ADD COLUMN language TEXT NOT NULL DEFAULT ''")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -124,20 +121,21 @@ class MemoryTable:
     def known(self, bank_uid: str, memory_id: str) -> Known | None:
         """Return what is stored of a memory, removed or not."""
         row = self._connection.execute(
-            "SELECT version, live, terms FROM memory WHERE bank_uid = ? AND memory_id = ?", (bank_uid, memory_id)
+            "SELECT version, live, terms, counts, length, language FROM memory WHERE bank_uid = ? AND memory_id = ?",
+            (bank_uid, memory_id),
         ).fetchone()
-        return None if row is None else Known(row[0], bool(row[1]), tuple(row[2].split()))
+        return None if row is None else Known(row[0], bool(row[1]), _terms(*row[2:]))
 
     def put(self, bank_uid: str, document: KeywordDocument, terms: Terms) -> None:
         """Write a memory over whatever was there."""
         fields = {"text": document.text, "names": document.names, "labels": document.labels, "dates": document.dates}
         values = (document.fact_type.value, json.dumps(document.tags), json.dumps(fields))  # ASCII: holds any string
-        packed = (" ".join(terms.terms), terms.frequencies.tobytes(), terms.length)
+        packed = (" ".join(terms.terms), terms.counts.tobytes(), terms.length, terms.language)
         self._connection.execute(_PUT, (bank_uid, document.memory_id, document.version, 1, *values, *packed))
 
     def bury(self, bank_uid: str, memory_id: str, version: int) -> None:
         """Remove a memory and remember that it was."""
-        self._connection.execute(_PUT, (bank_uid, memory_id, version, 0, "", "", "", "", b"", 0))
+        self._connection.execute(_PUT, (bank_uid, memory_id, version, 0, "", "", "", "", b"", 0, ""))
 
     def drop(self, bank_uid: str) -> None:
         """Remove a bank, its remembered removals too."""
@@ -146,14 +144,24 @@ class MemoryTable:
     def live(self, bank_uid: str) -> Iterator[StoredMemory]:
         """Yield a bank's memories, for its postings."""
         rows = self._connection.execute(
-            "SELECT memory_id, fact_type, tags, terms, frequencies, length FROM memory WHERE bank_uid = ? AND live",
+            "SELECT memory_id, fact_type, tags, terms, counts, length, language FROM memory"
+            " WHERE bank_uid = ? AND live",
             (bank_uid,),
         )
-        for memory_id, fact_type, tags, terms, packed, length in rows:
-            frequencies = array("f")
-            frequencies.frombytes(packed)
-            held = Terms(tuple(terms.split()), frequencies, length)
-            yield StoredMemory(memory_id, FactType(fact_type), tuple(json.loads(tags)), held)
+        tag_sets: dict[str, tuple[str, ...]] = {}
+        for memory_id, fact_type, packed_tags, *terms in rows:
+            tags = tag_sets.get(packed_tags)
+            if tags is None:
+                tags = tag_sets[packed_tags] = tuple(json.loads(packed_tags))
+            yield StoredMemory(memory_id, _FACT_TYPES[fact_type], tags, _terms(*terms))
+
+    def banks(self) -> list[tuple[str, int]]:
+        """Return every bank with the number of its memories, removed ones too; the one written to last first."""
+        with translated():
+            rows = self._connection.execute(
+                "SELECT bank_uid, COUNT(*) FROM memory GROUP BY bank_uid ORDER BY MAX(rowid) DESC"
+            )
+            return [(bank_uid, int(memories)) for bank_uid, memories in rows]
 
     def documents(self) -> Iterable[tuple[str, KeywordDocument]]:
         """Return every memory with its bank as it was given, for another analysis."""
@@ -187,6 +195,12 @@ class MemoryTable:
             labels=tuple(given["labels"]),
             dates=given["dates"],
         )
+
+
+def _terms(terms: str, packed: bytes, length: int, language: str) -> Terms:
+    counts = array("Q")
+    counts.frombytes(packed)
+    return Terms(tuple(terms.split()), counts, length, language)
 
 
 def layout_of(made: str) -> str:

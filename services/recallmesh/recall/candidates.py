@@ -8,7 +8,7 @@ from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory, Outline
 from recallmesh.core.recall import Outcome
 from recallmesh.core.tags import EVERYTHING, TagTest, passes
 
-Known = TypeVar("Known", Memory, Outline)
+Known = TypeVar("Known", bound=Memory | Outline)
 """As much of a memory as was read."""
 Read = Callable[[str, tuple[str, ...]], Awaitable[tuple[Known, ...]]]
 """A reading of the ledger: of a bank, those of the memories that are there."""

@@ -6,24 +6,21 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from time import perf_counter
 
-from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Vector
+from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit
 from recallmesh.core.deadline import within
-from recallmesh.core.encoder import Embedder, EmbedKind
+from recallmesh.core.encoder import Embedder
 from recallmesh.core.errors import MeshError, RecallUnavailable
 from recallmesh.core.recall import ArmReport, PartReport, PartState, WindowReading
 from recallmesh.core.tags import TagTest
-from recallmesh.core.time import Window
-from recallmesh.core.when import TimeReader
 from recallmesh.recall.fault import silence
+from recallmesh.recall.prelude import UNASKED, Embedding, Prelude
 from recallmesh.recall.question import Question
-from recallmesh.recall.stopwatch import Stopwatch
 
 LONGEST_FIRST = (ArmName.GRAPH, ArmName.TEMPORAL, ArmName.SEMANTIC, ArmName.KEYWORD)
 """The order in which the arms are asked: what an arm does with the vectors' answer goes on beside the others' turns."""
 NEED_VECTOR = frozenset({ArmName.SEMANTIC, ArmName.TEMPORAL})
 USE_VECTOR = NEED_VECTOR | {ArmName.GRAPH}
 SILENT = frozenset({PartState.SKIPPED, PartState.DISABLED})
-EMBEDDER = "embedder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +34,6 @@ class Search:
     limit: int
     floors: Mapping[ArmName, float | None]
     strategies: Mapping[ArmName, str]
-    window: Window | None
-    embed_by: float
     arms_by: float
 
 
@@ -51,7 +46,7 @@ class Found:
 
     hits: dict[ArmName, tuple[Hit, ...]] = field(default_factory=dict)
     arms: tuple[ArmReport, ...] = ()
-    embedder: PartReport = field(default_factory=lambda: PartReport(EMBEDDER, PartState.SKIPPED))
+    embedder: PartReport = UNASKED
     window: WindowReading | None = None
     spread: float = 0.0
 
@@ -59,14 +54,17 @@ class Found:
 class FanOut:
     """Searches by every arm; an arm that fails costs its hits alone."""
 
-    def __init__(self, arms: Mapping[ArmName, Arm], embedder: Embedder | None, times: TimeReader) -> None:
-        """Take the arms that there are, and what reads a query for meaning and for time."""
+    def __init__(self, arms: Mapping[ArmName, Arm], embedder: Embedder | None) -> None:
+        """Take the arms that there are, and what knows how the cosines of its vectors scatter."""
         self._arms = arms
         self._embedder = embedder
-        self._times = times
         self._spread: float | None = None
 
-    async def search(self, search: Search, watch: Stopwatch) -> Found:
+    def uses_vectors(self, enabled: frozenset[ArmName]) -> bool:
+        """Tell whether any of these arms has a use for the query's vector."""
+        return not enabled.isdisjoint(USE_VECTOR & self._arms.keys())
+
+    async def search(self, search: Search, prelude: Prelude) -> Found:
         """Ask.
 
         Raises:
@@ -74,14 +72,14 @@ class FanOut:
 
         """
         found = Found()
+        embedding = prelude.embedding if self.uses_vectors(search.enabled) else None
         async with asyncio.TaskGroup() as group:
-            window = group.create_task(self._read_window(search, watch))
-            vector = group.create_task(self._embed(search, found, watch))
-            spread = group.create_task(self._read_spread(search, vector))
-            tasks = {name: group.create_task(self._ask(name, search, found, window, vector)) for name in LONGEST_FIRST}
+            spread = group.create_task(self._read_spread(search, embedding))
+            tasks = {name: group.create_task(self._ask(name, search, found, prelude)) for name in LONGEST_FIRST}
             asked = [tasks[name] for name in ArmName]
+            found.window, _ = await prelude.window
         found.arms = tuple(task.result() for task in asked)
-        found.window, _ = window.result()
+        found.embedder = (await embedding).report if embedding else UNASKED
         found.spread = spread.result()
         tried = [report for report in found.arms if report.state not in SILENT]
         if tried and all(report.state is not PartState.OK for report in tried):
@@ -89,45 +87,9 @@ class FanOut:
             raise RecallUnavailable(f"no arm answered ({words})")
         return found
 
-    async def _read_window(self, search: Search, watch: Stopwatch) -> tuple[WindowReading | None, str]:
-        """Return the period in force, or why there is none."""
-        if search.window is not None:
-            return WindowReading(search.window, "caller"), ""
-        # Read even where the temporal arm is off: the final score uses the period too.
-        text = search.question.text
-        try:
-            with watch.phase("time"):
-                async with asyncio.timeout_at(search.embed_by):
-                    reading = await asyncio.to_thread(self._times.read, text, search.question.asked_at)
-        except TimeoutError:
-            return None, "the query was not read for a time within its share of the deadline"
-        if reading is None:
-            return None, "no time expression in the query"
-        return WindowReading(reading.occurrence.window, reading.rule, text[reading.begin : reading.end]), ""
-
-    async def _embed(self, search: Search, found: Found, watch: Stopwatch) -> Vector | None:
-        if search.enabled.isdisjoint(USE_VECTOR & self._arms.keys()):
-            return None
-        if self._embedder is None:
-            found.embedder = PartReport(EMBEDDER, PartState.DISABLED, detail="none is set up")
-            return None
-        begun = perf_counter()
-        try:
-            with watch.phase("embed"), within(_left(search.embed_by)):
-                async with asyncio.timeout_at(search.embed_by):
-                    vectors = await self._embedder.embed((search.question.text,), EmbedKind.QUERY)
-        except (MeshError, TimeoutError) as error:
-            state, detail = silence(error)
-        else:
-            state, detail = PartState.OK, ""
-            if len(vectors) != 1:
-                state, detail = PartState.FAILED, f"gave {len(vectors)} vectors for one text"
-        found.embedder = PartReport(EMBEDDER, state, 1, timedelta(seconds=perf_counter() - begun), detail)
-        return vectors[0] if state is PartState.OK else None
-
-    async def _read_spread(self, search: Search, vector: asyncio.Task[Vector | None]) -> float:
+    async def _read_spread(self, search: Search, embedding: asyncio.Task[Embedding] | None) -> float:
         """Ask once how the model's cosines scatter, while the arms search: vectors of another would not be searched."""
-        if self._embedder is None or await vector is None:
+        if self._embedder is None or embedding is None or (await embedding).vector is None:
             return 0.0
         if self._spread is None:
             try:
@@ -139,14 +101,7 @@ class FanOut:
             self._spread = max(0.0, info.cosine_high - info.cosine_mean)
         return self._spread
 
-    async def _ask(
-        self,
-        name: ArmName,
-        search: Search,
-        found: Found,
-        window: asyncio.Task[tuple[WindowReading | None, str]],
-        vector: asyncio.Task[Vector | None],
-    ) -> ArmReport:
+    async def _ask(self, name: ArmName, search: Search, found: Found, prelude: Prelude) -> ArmReport:
         if name not in search.enabled:
             return ArmReport(name, PartState.DISABLED, detail="switched off")
         arm = self._arms.get(name)
@@ -154,16 +109,16 @@ class FanOut:
             return ArmReport(name, PartState.DISABLED, detail="not part of this mesh")
         period: WindowReading | None = None
         if name is ArmName.TEMPORAL:
-            period, why_none = await window
+            period, why_none = await prelude.window
             if period is None:
                 return ArmReport(name, PartState.SKIPPED, detail=why_none)
-        embedding = await vector if name in USE_VECTOR else None
-        if embedding is None and name in NEED_VECTOR:
+        vector = (await prelude.embedding).vector if name in USE_VECTOR else None
+        if vector is None and name in NEED_VECTOR:
             return ArmReport(name, PartState.UNAVAILABLE, detail="no query embedding")
         query = ArmQuery(
             bank_uid=search.bank_uid,
             text=search.question.text,
-            vector=embedding,
+            vector=vector,
             window=period.window if period else None,
             fact_types=search.question.fact_types,
             tags=search.tags,

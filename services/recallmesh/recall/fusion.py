@@ -1,6 +1,6 @@
 """Fusing the arms' ranked lists into one order: RRF for questions, interleaving for near twins."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -56,16 +56,17 @@ def fuse(
     return Fused([row[2] for row in rows], scores)
 
 
-def interleave(lists: Iterable[Sequence[str]]) -> list[str]:
-    """Take each list's first, then each list's second, and so on, without repeats.
+def interleave(
+    ranks: Mapping[ArmName, Mapping[str, int]], divisors: Mapping[ArmName, float] | None = None
+) -> list[str]:
+    """Take each list's first, then each list's second, and so on, in the order of the arms given, without repeats.
 
-    RRF averages away what one list alone holds first; a near twin of a fact is often just that.
+    RRF averages away what one list alone holds first; a near twin of a fact is often just that. A divided rank counts
+    as if it were that much higher: a divisor of 2 lets an arm put in two where the others put in one.
     """
-    columns = [list(column) for column in lists]
-    depth = max((len(column) for column in columns), default=0)
-    seen: dict[str, None] = {}
-    for place in range(depth):
-        for column in columns:
-            if place < len(column):
-                seen.setdefault(column[place])
-    return list(seen)
+    turns = sorted(
+        (rank / (divisors.get(arm, 1.0) if divisors else 1.0), seat, memory_id)
+        for seat, (arm, places) in enumerate(ranks.items())
+        for memory_id, rank in places.items()
+    )
+    return list(dict.fromkeys(memory_id for _, _, memory_id in turns))

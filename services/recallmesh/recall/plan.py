@@ -1,7 +1,7 @@
 """What a recall works with: the request's tuning over the bank's over the service's, resolved in this one place."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 from recallmesh.core.arm import ArmName
@@ -9,6 +9,7 @@ from recallmesh.core.limits import QUERY_TOKENS
 from recallmesh.core.tuning import BoostLevel, Budget, BudgetMode, MinScores, RecallTuning, RecencyCurve
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class RecallDefaults:
         default_factory=lambda: {BoostLevel.LOW: 2.0, BoostLevel.MEDIUM: 4.0, BoostLevel.HIGH: 8.0}
     )
     rerank_limit: int = 100
+    rerank_wave: int = 0
+    rerank_stop_places: int = 10
+    rerank_stop_margin: float = 1.0
     date_in_passage: bool = True
     fusion_weight: float = 1.0
     context_weight: float = 4.0
@@ -71,12 +75,26 @@ class ResolvedTuning:
     budget_mode: BudgetMode
     cap_per_arm: int
     rerank_limit: int
+    rerank_wave: int
+    rerank_stop_places: int
+    rerank_stop_margin: float
     recency_curve: RecencyCurve
     recency_alpha: float
     temporal_alpha: float
     proof_alpha: float
     graph_strategy: str
     prefer_observations: bool
+    rrf_k: int
+    date_in_passage: bool
+    fusion_weight: float
+    context_weight: float
+    unnamed_odds: float
+    recency_half_life_days: float
+    boost_divisors: Mapping[BoostLevel, float]
+    budget_hits: Mapping[Budget, int]
+    budget_shares: Mapping[Budget, float]
+    budget_min: int
+    budget_max: int
     recency_asked: bool = False
     temporal_asked: bool = False
     proof_asked: bool = False
@@ -87,26 +105,12 @@ class ResolvedTuning:
         return self.recency_asked or self.temporal_asked or self.proof_asked
 
     def as_tuning(self) -> RecallTuning:
-        """Return it in the words of a request, for the trace."""
-        return RecallTuning(
-            arms=self.arms,
-            reranking=self.reranking,
-            boosts=self.boosts,
-            min_scores=self.min_scores,
-            budget_mode=self.budget_mode,
-            cap_per_arm=self.cap_per_arm,
-            rerank_limit=self.rerank_limit,
-            recency_curve=self.recency_curve,
-            recency_alpha=self.recency_alpha,
-            temporal_alpha=self.temporal_alpha,
-            proof_alpha=self.proof_alpha,
-            graph_strategy=self.graph_strategy,
-            prefer_observations=self.prefer_observations,
-        )
+        """Return it in the words of a request."""
+        return RecallTuning(**{one.name: getattr(self, one.name) for one in fields(RecallTuning)})
 
 
 def resolve(request: RecallTuning, bank: RecallTuning, service: RecallDefaults) -> ResolvedTuning:
-    """Take each field from the request, else the bank, else the service; of the floors each by itself."""
+    """Take each field from the request, else the bank, else the service; of floors and tables each entry by itself."""
     return ResolvedTuning(
         arms=_first(request.arms, bank.arms, service.arms),
         reranking=_first(request.reranking, bank.reranking, service.reranking),
@@ -115,30 +119,50 @@ def resolve(request: RecallTuning, bank: RecallTuning, service: RecallDefaults) 
         budget_mode=_first(request.budget_mode, bank.budget_mode, service.budget_mode),
         cap_per_arm=_first(request.cap_per_arm, bank.cap_per_arm, service.cap_per_arm),
         rerank_limit=_first(request.rerank_limit, bank.rerank_limit, service.rerank_limit),
+        rerank_wave=_first(request.rerank_wave, bank.rerank_wave, service.rerank_wave),
+        rerank_stop_places=_first(request.rerank_stop_places, bank.rerank_stop_places, service.rerank_stop_places),
+        rerank_stop_margin=_first(request.rerank_stop_margin, bank.rerank_stop_margin, service.rerank_stop_margin),
         recency_curve=_first(request.recency_curve, bank.recency_curve, service.recency_curve),
         recency_alpha=_first(request.recency_alpha, bank.recency_alpha, service.recency_alpha),
         temporal_alpha=_first(request.temporal_alpha, bank.temporal_alpha, service.temporal_alpha),
         proof_alpha=_first(request.proof_alpha, bank.proof_alpha, service.proof_alpha),
         graph_strategy=_first(request.graph_strategy, bank.graph_strategy, service.graph_strategy),
         prefer_observations=_first(request.prefer_observations, bank.prefer_observations, service.prefer_observations),
+        rrf_k=_first(request.rrf_k, bank.rrf_k, service.rrf_k),
+        date_in_passage=_first(request.date_in_passage, bank.date_in_passage, service.date_in_passage),
+        fusion_weight=_first(request.fusion_weight, bank.fusion_weight, service.fusion_weight),
+        context_weight=_first(request.context_weight, bank.context_weight, service.context_weight),
+        unnamed_odds=_first(request.unnamed_odds, bank.unnamed_odds, service.unnamed_odds),
+        recency_half_life_days=_first(
+            request.recency_half_life_days, bank.recency_half_life_days, service.recency_half_life_days
+        ),
+        boost_divisors=_entries(request.boost_divisors, bank.boost_divisors, service.boost_divisors),
+        budget_hits=_entries(request.budget_hits, bank.budget_hits, service.budget_hits),
+        budget_shares=_entries(request.budget_shares, bank.budget_shares, service.budget_shares),
+        budget_min=_first(request.budget_min, bank.budget_min, service.budget_min),
+        budget_max=_first(request.budget_max, bank.budget_max, service.budget_max),
         recency_asked=any(t.recency_alpha is not None or t.recency_curve is not None for t in (request, bank)),
         temporal_asked=any(t.temporal_alpha is not None for t in (request, bank)),
         proof_asked=any(t.proof_alpha is not None for t in (request, bank)),
     )
 
 
-def budget_hits(budget: Budget, max_tokens: int, mode: BudgetMode, service: RecallDefaults) -> int:
+def budget_hits(budget: Budget, max_tokens: int, tuning: ResolvedTuning) -> int:
     """Return how many hits of each fact type an arm may give."""
-    if mode is BudgetMode.FIXED:
-        return service.budget_hits[budget]
-    share = int(max_tokens * service.budget_shares[budget])
-    return max(service.budget_min, min(service.budget_max, share))
+    if tuning.budget_mode is BudgetMode.FIXED:
+        return tuning.budget_hits[budget]
+    share = int(max_tokens * tuning.budget_shares[budget])
+    return max(tuning.budget_min, min(tuning.budget_max, share))
 
 
 def _first(asked: T | None, bank: T | None, service: T) -> T:
     if asked is not None:
         return asked
     return service if bank is None else bank
+
+
+def _entries(asked: Mapping[K, T] | None, bank: Mapping[K, T] | None, service: Mapping[K, T]) -> Mapping[K, T]:
+    return {**service, **(bank or {}), **(asked or {})} if asked or bank else service
 
 
 def _floors(request: MinScores | None, bank: MinScores | None, service: MinScores) -> MinScores:

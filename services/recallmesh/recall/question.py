@@ -11,7 +11,7 @@ from recallmesh.core.memory import ALL_FACT_TYPES, FactType
 from recallmesh.core.recall import RecallRequest
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
-from recallmesh.core.tuning import tuning_violations
+from recallmesh.core.tunable import tuning_violations
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """The ranking: candidates in fused order become rows with all their scores, in final order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import prod
+from math import log, prod
 
 from recallmesh.core.memory import Memory
 from recallmesh.core.recall import Scores
@@ -21,6 +21,8 @@ NO_BOOST: Factors = (1.0, 1.0, 1.0, 1.0)
 Priors = tuple[float, float, float]
 """What was to be expected of one memory before it was read: by its fused rank, its context and what it mentions."""
 NO_PRIOR: Priors = (1.0, 1.0, 1.0)
+LEAST = 5e-324
+"""The least number above 0: what a product of priors may fall to, and still have a logarithm."""
 
 
 @dataclass(slots=True)
@@ -126,11 +128,32 @@ def _unreranked(memories: Sequence[Memory], context: Context) -> list[Row]:
 def _reranked(memories: Sequence[Memory], reranking: Reranking, context: Context) -> list[Row]:
     relevances = [score.relevance(raw, logits=reranking.logits) for raw in reranking.raw]
     window_leads = context.window is not None and max(relevances) < score.TELLING
+    rows = []
+    for place, (memory, (priors, factors)) in enumerate(
+        zip(memories, _weighed(memories, context, window_leads=window_leads), strict=True)
+    ):
+        final = score.lift(relevances[place], _weight(priors, factors))
+        rows.append(Row(memory, place, relevances[place], final, reranking.raw[place], factors, priors))
+    return rows
+
+
+def weights(memories: Sequence[Memory], context: Context, *, window_leads: bool) -> list[float]:
+    """Return the natural log of what multiplies the odds of each memory, whatever the reranker says of it.
+
+    The context prior is measured against the memories given: of more of them, all of its logs shift alike.
+    """
+    weighed = _weighed(memories, context, window_leads=window_leads)
+    return [log(max(_weight(priors, factors), LEAST)) for priors, factors in weighed]
+
+
+def _weight(priors: Priors, factors: Factors) -> float:
+    return prod(priors) * prod(factors) ** score.SHARPNESS
+
+
+def _weighed(memories: Sequence[Memory], context: Context, *, window_leads: bool) -> Iterator[tuple[Priors, Factors]]:
     lifted = context.nearness.priors([memory.id for memory in memories], context.context_weight)
     missed = unnamed(context.query, memories) if context.unnamed_odds < 1.0 else frozenset()
-    rows = []
-    for place, (memory, raw, relevance) in enumerate(zip(memories, reranking.raw, relevances, strict=True)):
-        factors = _factors(memory, context, window_leads=window_leads)
+    for place, memory in enumerate(memories):
         # A favoured arm's hits have their nudge: they keep the prior of the place that RRF alone gave them.
         fused = context.places[memory.id] if context.places else place
         priors = (
@@ -138,9 +161,7 @@ def _reranked(memories: Sequence[Memory], reranking: Reranking, context: Context
             lifted.get(memory.id, 1.0),
             context.unnamed_odds if memory.id in missed else 1.0,
         )
-        final = score.lift(relevance, prod(priors) * prod(factors) ** score.SHARPNESS)
-        rows.append(Row(memory, place, relevance, final, raw, factors, priors))
-    return rows
+        yield priors, _factors(memory, context, window_leads=window_leads)
 
 
 def _factors(memory: Memory, context: Context, *, window_leads: bool = False) -> Factors:

@@ -1,19 +1,30 @@
 """The recall service's settings."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.tuning import BoostLevel, Budget, BudgetMode, MinScores, RecencyCurve
+from recallmesh.core.tunable import TUNABLES, tuning_violations
+from recallmesh.core.tuning import BoostLevel, Budget, BudgetMode, MinScores, RecallTuning, RecencyCurve
 from recallmesh.recall.plan import RecallDefaults
 
-# The defaults are written once, in RecallDefaults; this page gives them names in the environment and bounds.
+# The defaults are written once, in RecallDefaults, and the ranges of what banks and requests may set too, in TUNABLES;
+# this page gives them names in the environment.
 _OURS = RecallDefaults()
+_RANGES: dict[str, dict[str, Any]] = {
+    one.path: {"gt" if one.open_least else "ge": one.least, "le": one.most} for one in TUNABLES if one.least is not None
+}
 
-Hits = Annotated[int, Field(gt=0, le=2000)]
-Divisor = Annotated[float, Field(ge=1)]
+
+def _tunable(name: str) -> Any:  # noqa: ANN401 - a field of any type
+    return Field(default=getattr(_OURS, name), **_RANGES[name])
+
+
+Hits = Annotated[int, Field(**_RANGES["budget_hits.mid"])]
+Share = Annotated[float, Field(**_RANGES["budget_shares.mid"])]
+Divisor = Annotated[float, Field(**_RANGES["boost_divisors.medium"])]
 
 
 class RecallSettings(BaseModel, extra="forbid", frozen=True):
@@ -35,34 +46,43 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     """The arms that are asked."""
     reranking: bool = _OURS.reranking
     """Whether a cross-encoder reads the best candidates."""
-    rrf_k: PositiveInt = _OURS.rrf_k
+    rrf_k: int = _tunable("rrf_k")
     """The constant k of RRF's 1/(k + rank)."""
-    cap_per_arm: int = Field(default=_OURS.cap_per_arm, ge=0)
+    cap_per_arm: int = _tunable("cap_per_arm")
     """The most hits of one arm that enter the fusion; 0: no cap."""
     boosts: dict[ArmName, BoostLevel] = Field(default_factory=lambda: dict(_OURS.boosts))
     """Arms to favour, and how strongly: low, medium or high."""
     boost_divisors: dict[BoostLevel, Divisor] = Field(default_factory=lambda: dict(_OURS.boost_divisors))
     """What a favoured arm's ranks are divided by, for each level; at least 1; levels not named keep theirs."""
-    rerank_limit: int = Field(default=_OURS.rerank_limit, ge=0, le=2000)
+    rerank_limit: int = _tunable("rerank_limit")
     """The most candidates that the cross-encoder reads, in [0, 2000]; the rest follow in fused order. More than 100
     were not measurably better (docs/adr/0010-final-score.md)."""
+    rerank_wave: int = _tunable("rerank_wave")
+    """How many candidates the cross-encoder reads at a time, until the answer is sure, in [0, 2000]; 0: all at once.
+    Multiples of the reranker's batch cost no more for each (docs/adr/0013-reading-in-waves.md)."""
+    rerank_stop_places: int = _tunable("rerank_stop_places")
+    """With waves: the first places of the answer that must be sure before reading stops, in [0, 2000]; 0: all that are
+    packed."""
+    rerank_stop_margin: float = _tunable("rerank_stop_margin")
+    """With waves: by how much the raw score of a later candidate may plausibly exceed the best of the last wave, in
+    [0, 20]; the less, the sooner reading stops."""
     date_in_passage: bool = _OURS.date_in_passage
     """Whether the cross-encoder reads a memory's date before its text."""
-    fusion_weight: float = Field(default=_OURS.fusion_weight, ge=0, le=4)
+    fusion_weight: float = _tunable("fusion_weight")
     """How much the fused rank counts beside the cross-encoder, in [0, 4]; 0: not at all."""
-    context_weight: float = Field(default=_OURS.context_weight, ge=0, le=20)
+    context_weight: float = _tunable("context_weight")
     """How much nearness by context counts beside the cross-encoder, in [0, 20]; 0: not at all."""
-    unnamed_odds: float = Field(default=_OURS.unnamed_odds, gt=0, le=1)
+    unnamed_odds: float = _tunable("unnamed_odds")
     """What the odds of a memory are multiplied by that mentions nothing of what the query names, in (0, 1]."""
     recency_curve: RecencyCurve = _OURS.recency_curve
     """How recency falls with age: linear over a year, exponential, or none."""
-    recency_alpha: float = Field(default=_OURS.recency_alpha, ge=0, le=1)
+    recency_alpha: float = _tunable("recency_alpha")
     """The weight of recency, in [0, 1]: 0.2 is ±10 % of a relevance of one half."""
-    recency_half_life_days: PositiveFloat = _OURS.recency_half_life_days
+    recency_half_life_days: float = _tunable("recency_half_life_days")
     """The age in days at which the exponential curve is at one half."""
-    temporal_alpha: float = Field(default=_OURS.temporal_alpha, ge=0, le=1)
+    temporal_alpha: float = _tunable("temporal_alpha")
     """The weight of nearness to the asked period, in [0, 1]."""
-    proof_alpha: float = Field(default=_OURS.proof_alpha, ge=0, le=1)
+    proof_alpha: float = _tunable("proof_alpha")
     """The weight of an observation's evidence, in [0, 1]."""
     min_scores: MinScores = _OURS.min_scores
     """Floors on scores, inclusive; absent: none."""
@@ -74,11 +94,11 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     """Whether the budget's number of hits is fixed or a share of max_tokens."""
     budget_hits: dict[Budget, Hits] = Field(default_factory=lambda: dict(_OURS.budget_hits))
     """The fixed number of hits an arm gives of each fact type, in [1, 2000]; budgets not named keep theirs."""
-    budget_shares: dict[Budget, PositiveFloat] = Field(default_factory=lambda: dict(_OURS.budget_shares))
+    budget_shares: dict[Budget, Share] = Field(default_factory=lambda: dict(_OURS.budget_shares))
     """The adaptive number of hits as a share of max_tokens, for each budget."""
-    budget_min: Hits = _OURS.budget_min
+    budget_min: int = _tunable("budget_min")
     """The least number of hits of an adaptive budget."""
-    budget_max: Hits = _OURS.budget_max
+    budget_max: int = _tunable("budget_max")
     """The greatest number of hits of an adaptive budget, at most 2000."""
 
     @field_validator("boost_divisors", "budget_hits", "budget_shares", mode="before")
@@ -87,6 +107,16 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
         """Let a part of a table be set: what is not named keeps its default."""
         ours: Mapping[str, float] = getattr(_OURS, str(info.field_name))
         return {**ours, **value} if isinstance(value, Mapping) else value
+
+    @field_validator("min_scores", "graph_strategy")
+    @classmethod
+    def _allowed(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse what a bank or a request could not say either."""
+        said: dict[str, Any] = {str(info.field_name): value}
+        found = tuning_violations(RecallTuning(**said), "")
+        if found:
+            raise ValueError("; ".join(f"{one.field.lstrip('.')} {one.description}" for one in found))
+        return value
 
     def defaults(self) -> RecallDefaults:
         """Return them as the orchestrator takes them."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from recallmesh.core.document import Chunk
@@ -16,16 +16,39 @@ CHUNKS_PER_READ = 32
 """At 512 tokens a chunk the default budget of 8,192 holds 16: one reading mostly does."""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """The facts that fit, and how many more may be shown but did not."""
+
+    memories: tuple[Memory, ...] = ()
+    omitted: int = 0
+
+
+NONE = SourceFacts()
+
+
 async def chunks(
-    ledger: MemoryLedger, tokens: TokenCounter, bank_uid: str, ranking: Iterable[Memory], max_tokens: int
+    ledger: MemoryLedger,
+    tokens: TokenCounter,
+    bank_uid: str,
+    ranking: Iterable[Memory],
+    max_tokens: int,
+    admission: Admission,
 ) -> tuple[RecalledChunk, ...]:
-    """Return the chunks of the best memories, each once; the last is cut to what is left, and says so."""
+    """Return the chunks of the best memories, each once; the last is cut to what is left, and says so.
+
+    A chunk says what each of its memories says: one that may not be shown keeps it back.
+    """
     wanted = iter(dict.fromkeys(memory.chunk_id for memory in ranking if memory.chunk_id))
     found: list[RecalledChunk] = []
     left = max_tokens
     while left > 0 and (ids := tuple(islice(wanted, CHUNKS_PER_READ))):
         known = {chunk.id: chunk for chunk in await ledger.read_chunks(bank_uid, ids)}
-        for chunk in (known[chunk_id] for chunk_id in ids if chunk_id in known):
+        # Asked after the texts were read, so that what was hidden by then is.
+        outlined = {outline.id: outline.memories for outline in await ledger.outline_chunks(bank_uid, tuple(known))}
+        for chunk in (known[chunk_id] for chunk_id in ids if chunk_id in outlined):
+            if any(admission.refusal(memory) for memory in outlined[chunk.id]):
+                continue
             taken = chunk if chunk.tokens <= left else await asyncio.to_thread(_cut, chunk, left, tokens)
             found.append(RecalledChunk(taken, truncated=taken is not chunk))
             left -= chunk.tokens
@@ -36,7 +59,7 @@ async def chunks(
 
 async def source_facts(
     ledger: MemoryLedger, bank_uid: str, memories: Sequence[Memory], max_tokens: int, admission: Admission
-) -> tuple[Memory, ...]:
+) -> SourceFacts:
     """Return the facts that the observations among the memories were built from, as far as they may be shown and fit.
 
     They come in the observations' order, each once; one too long for what is left is skipped: a fact, unlike a chunk,
@@ -44,16 +67,20 @@ async def source_facts(
     """
     ids = tuple(dict.fromkeys(source for memory in memories for source in memory.sources))
     if not ids or max_tokens == 0:
-        return ()
+        return NONE
     known = {memory.id: memory for memory in await ledger.read(bank_uid, ids)}
     found: list[Memory] = []
-    left = max_tokens
+    omitted, left = 0, max_tokens
     for memory_id in ids:
         memory = known.get(memory_id)
-        if memory is not None and admission.refusal(memory) is None and memory.tokens <= left:
+        if memory is None or admission.refusal(memory) is not None:
+            continue
+        if memory.tokens <= left:
             found.append(memory)
             left -= memory.tokens
-    return tuple(found)
+        else:
+            omitted += 1
+    return SourceFacts(tuple(found), omitted)
 
 
 def _cut(chunk: Chunk, limit: int, tokens: TokenCounter) -> Chunk:

@@ -30,6 +30,7 @@ class Evidence:
     refused: Mapping[str, Outcome]
     reranked: Sequence[str]
     rerankable: int
+    stopped: str = ""
     rows: Sequence[Row] = ()
     fates: Mapping[str, Outcome] = field(default_factory=dict)
     beyond_limit: frozenset[str] = frozenset()
@@ -63,6 +64,7 @@ def _prefilter(evidence: Evidence) -> Prefilter:
         cap=evidence.tuning.rerank_limit,
         boosts=dict(evidence.tuning.boosts),
         composition={arm: found_by[arm] for arm in ArmName if arm in found_by},
+        stopped=evidence.stopped,
     )
 
 

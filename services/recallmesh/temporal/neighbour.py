@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 
 from recallmesh.core.time import Window
 from recallmesh.core.vectors import VectorHit
 
 NOTHING = timedelta(0)
 MICROSECOND = timedelta(microseconds=1)
+HOUR = timedelta(hours=1)
 FIRST = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(tzinfo=UTC)
 
@@ -35,30 +37,34 @@ def sides(window: Window, reach: timedelta) -> tuple[Window, ...]:
 
 
 def neighbours(
-    candidates: Iterable[VectorHit], seeds: Sequence[VectorHit], window: Window, reach: timedelta
-) -> tuple[Neighbour, ...]:
-    """Link the candidates outside the window to their closest seed; closest first, then nearer in meaning, then id."""
-    found = [
-        neighbour
-        for candidate in {hit.memory_id: hit for hit in candidates}.values()
-        if candidate.time is not None and not candidate.time.overlaps(window)
-        for neighbour in _link(candidate, candidate.time, seeds, reach)
+    candidates: Iterable[VectorHit], seeds: Sequence[VectorHit], window: Window, reach: timedelta, most: int
+) -> list[Neighbour]:
+    """Link the candidates outside the window to their closest seed, of seeds that are given best first.
+
+    At most so many: closest first, then nearer in meaning, then by id.
+    """
+    dated = [(seed.time, -rank, seed) for rank, seed in enumerate(seeds) if seed.time is not None]
+    if not dated:
+        return []
+    # All seeds share a moment with the window: to what lies before it, the one that begins first is the closest.
+    first = min(dated, key=lambda row: (row[0].start, -row[1]))
+    last = max(dated, key=lambda row: (row[0].end, row[1]))
+    found: list[tuple[timedelta, float, str, VectorHit, str]] = []
+    for candidate in {hit.memory_id: hit for hit in candidates}.values():
+        time = candidate.time
+        if time is None or time.overlaps(window):
+            continue
+        if time.end < window.start:
+            gap, side, (_, _, seed) = first[0].start - time.end, "before", first
+        else:
+            gap, side, (_, _, seed) = time.start - last[0].end, "after", last
+        if gap <= NOTHING:
+            gap, side = NOTHING, "during"
+            seed = max((row for row in dated if row[0].overlaps(time)), key=lambda row: row[1])[2]
+        if gap < reach:
+            found.append((gap, -candidate.score, candidate.memory_id, candidate, f"{side} {seed.memory_id}"))
+    found.sort(key=itemgetter(0, 1, 2))
+    return [
+        Neighbour(candidate, 1 - gap / reach, f"{gap / HOUR:.3g} h {side}" if gap else side)
+        for gap, _, _, candidate, side in found[:most]
     ]
-    return tuple(sorted(found, key=lambda item: (-item.closeness, -item.hit.score, item.hit.memory_id)))
-
-
-def _link(candidate: VectorHit, time: Window, seeds: Sequence[VectorHit], reach: timedelta) -> Iterable[Neighbour]:
-    gaps = [(_gap(time, seed.time), rank, seed) for rank, seed in enumerate(seeds) if seed.time is not None]
-    if not gaps:
-        return
-    gap, _, seed = min(gaps)
-    if gap < reach and seed.time is not None:
-        side = "after" if time.start > seed.time.end else "before" if time.end < seed.time.start else "during"
-        hours = gap / timedelta(hours=1)
-        yield Neighbour(
-            candidate, 1 - gap / reach, f"{hours:.3g} h {side} {seed.memory_id}" if gap else f"{side} {seed.memory_id}"
-        )
-
-
-def _gap(one: Window, other: Window) -> timedelta:
-    return max(NOTHING, one.start - other.end, other.start - one.end)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from recallmesh.core.memory import Outline
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -36,3 +38,14 @@ class Chunk:
     digest: str = ""
     context: str = ""
     time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOutline:
+    """What decides whether a chunk may be shown: the outlines of all memories made of it, in any state.
+
+    Its text says what they say, each of them.
+    """
+
+    id: str
+    memories: tuple[Outline, ...]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
-from recallmesh.core.document import Chunk, Document
+from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.memory import FactType, Memory, MemoryState, Outline
 from recallmesh.core.operation import Operation, OperationKind
@@ -211,10 +211,7 @@ class MemoryLedger(Protocol):
         ...
 
     async def outline(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Outline, ...]:
-        """Return the outlines of those that are there, in any state, in no particular order.
-
-        At less than half the cost of ``read``: for choosing, among many, the few that are then read.
-        """
+        """Return the outlines of those that are there, as ``read`` does, at less than half the cost: for choosing."""
         ...
 
     async def list_memories(self, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
@@ -253,6 +250,10 @@ class MemoryLedger(Protocol):
 
     async def read_chunks(self, bank_uid: str, chunk_ids: tuple[str, ...]) -> tuple[Chunk, ...]:
         """Return those of the chunks that are there, in no particular order."""
+        ...
+
+    async def outline_chunks(self, bank_uid: str, chunk_ids: tuple[str, ...]) -> tuple[ChunkOutline, ...]:
+        """Return the outlines of those of the chunks that have memories, in no particular order."""
         ...
 
     async def list_chunks(self, bank_uid: str, document_id: str, page: PageRequest) -> Page[Chunk]:

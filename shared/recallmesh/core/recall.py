@@ -1,6 +1,6 @@
 """The port of recall: what is asked, what is answered, and the account of how the answer came about."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,9 +12,21 @@ from recallmesh.core.document import Chunk
 from recallmesh.core.memory import ALL_FACT_TYPES, FactType, Memory
 from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.core.time import Window
-from recallmesh.core.tuning import BoostLevel, Budget, RecallTuning
+from recallmesh.core.tuning import BoostLevel, Budget, EffectiveTuning, RecallTuning
 
 MAX_TOKENS_DEFAULT = 4096
+
+
+class Fusion(StrEnum):
+    """How the arms' lists become one."""
+
+    RRF = "rrf"
+    """By the sum of 1/(k + rank): what several arms found comes first."""
+    INTERLEAVE = "interleave"
+    """Each list's first, then each list's second, in the arms' own order and without repeats: for finding near twins.
+
+    The reported ``rrf`` score stays that sum; whatever else ranks by the fused order ranks by this one.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,7 @@ class RecallRequest:
     source_tokens: int | None = None
     include_entities: bool = False
     trace: bool = False
+    fusion: Fusion = Fusion.RRF
 
 
 class PartState(StrEnum):
@@ -174,13 +187,17 @@ class WindowReading:
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """What was kept for reranking: how many, of how many, under which cap and boosts, and which arms they came from."""
+    """What was kept for reranking: how many, of how many, under which cap and boosts, and which arms they came from.
+
+    ``stopped`` says why reading in waves ended before the cap.
+    """
 
     kept: int
     dropped: int
     cap: int
     boosts: Mapping[ArmName, BoostLevel]
     composition: Mapping[ArmName, int]
+    stopped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +215,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class RecalledChunk:
-    """A source chunk of a recalled memory; ``truncated`` when its text was cut to the token budget."""
+    """A source chunk, every memory of which may be shown; ``truncated``: its text was cut to the token budget."""
 
     chunk: Chunk
     truncated: bool = False
@@ -208,7 +225,8 @@ class RecalledChunk:
 class RecallAnswer:
     """The packed memories, best first, and how they were found.
 
-    ``omitted`` counts considered memories that did not come. ``tokens`` is the sum over the packed memories.
+    ``omitted`` counts considered memories that did not come, ``source_facts_omitted`` facts that may be shown but did
+    not fit. ``tokens`` is the sum over the packed memories.
     """
 
     memories: tuple[RecalledMemory, ...]
@@ -220,6 +238,24 @@ class RecallAnswer:
     chunks: tuple[RecalledChunk, ...] = ()
     source_facts: tuple[Memory, ...] = ()
     trace: Trace | None = None
+    source_facts_omitted: int = 0
+
+
+class RecallStage(StrEnum):
+    """How far an answer is."""
+
+    FUSED = "fused"
+    """Provisional: packed in fused order, not yet reranked."""
+    FINAL = "final"
+    """What ``recall`` would have answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallProgress:
+    """One answer of a stream; each is whole and replaces the one before."""
+
+    stage: RecallStage
+    answer: RecallAnswer
 
 
 class Recaller(Protocol):
@@ -234,6 +270,29 @@ class Recaller(Protocol):
             InvalidArgument: a blank or too long query, a negative ``max_tokens``, …
             BankNotFound: no such bank.
             RecallUnavailable: every arm that was asked failed.
+
+        """
+        ...
+
+    def stream(self, request: RecallRequest) -> AsyncGenerator[RecallProgress, None]:
+        """Recall, and tell what is known so far: with reranking ahead, the fused answer comes as soon as it is there.
+
+        Exactly one answer is final, the last, and it is what ``recall`` would have answered; an error may come in its
+        stead, and after a provisional one. A provisional answer obeys everything that the final one does but for what
+        is decided by reranking: the floors on ``reranker`` and ``final``. It has no trace, and where it would be empty
+        it does not come. A reranker that fails or is too slow makes the fused answer the final one, and is reported.
+        To close the stream stops the work.
+
+        Raises what ``recall`` raises.
+        """
+        ...
+
+    async def resolve_tuning(self, bank: BankRef, tuning: RecallTuning) -> EffectiveTuning:
+        """Return how a recall of the bank with this tuning would rank, and who said so. Asks no arm.
+
+        Raises:
+            InvalidArgument: a value out of its range.
+            BankNotFound: no such bank.
 
         """
         ...

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.errors import FieldViolation
 
 GRAPH_STRATEGIES = ("link_expansion", "bfs", "mpfp")
 """How the graph arm may follow links; the first is its default."""
@@ -56,7 +55,11 @@ class MinScores:
 
 @dataclass(frozen=True, slots=True)
 class RecallTuning:
-    """How a bank ranks; ``None`` anywhere means: as the recall service is set up."""
+    """How a bank ranks; ``None`` anywhere means: as the recall service is set up.
+
+    What each field means and may be, ``core.tunable`` tells. Of ``min_scores`` and the tables (``boost_divisors``,
+    ``budget_hits``, ``budget_shares``) each entry is said by itself; ``arms`` and ``boosts`` are said whole.
+    """
 
     arms: frozenset[ArmName] | None = None
     reranking: bool | None = None
@@ -65,30 +68,42 @@ class RecallTuning:
     budget_mode: BudgetMode | None = None
     cap_per_arm: int | None = None
     rerank_limit: int | None = None
+    rerank_wave: int | None = None
+    rerank_stop_places: int | None = None
+    rerank_stop_margin: float | None = None
     recency_curve: RecencyCurve | None = None
     recency_alpha: float | None = None
     temporal_alpha: float | None = None
     proof_alpha: float | None = None
     graph_strategy: str | None = None
     prefer_observations: bool | None = None
+    rrf_k: int | None = None
+    date_in_passage: bool | None = None
+    fusion_weight: float | None = None
+    context_weight: float | None = None
+    unnamed_odds: float | None = None
+    recency_half_life_days: float | None = None
+    boost_divisors: Mapping[BoostLevel, float] | None = None
+    budget_hits: Mapping[Budget, int] | None = None
+    budget_shares: Mapping[Budget, float] | None = None
+    budget_min: int | None = None
+    budget_max: int | None = None
 
 
-def tuning_violations(tuning: RecallTuning, where: str) -> list[FieldViolation]:
-    """Return what is wrong with a tuning; ``where`` is its path in the request. Bank and request are checked alike."""
-    alphas = {
-        "recency_alpha": tuning.recency_alpha,
-        "temporal_alpha": tuning.temporal_alpha,
-        "proof_alpha": tuning.proof_alpha,
-    }
-    found = [
-        FieldViolation(f"{where}.{name}", "must be in [0, 1]")
-        for name, value in alphas.items()
-        if value is not None and not 0 <= value <= 1
-    ]
-    if tuning.cap_per_arm is not None and tuning.cap_per_arm < 0:
-        found.append(FieldViolation(f"{where}.cap_per_arm", "must not be negative; 0 means no cap"))
-    if tuning.rerank_limit is not None and not 0 <= tuning.rerank_limit <= RERANK_LIMIT_MAX:
-        found.append(FieldViolation(f"{where}.rerank_limit", f"must be in [0, {RERANK_LIMIT_MAX}]"))
-    if tuning.graph_strategy and tuning.graph_strategy not in GRAPH_STRATEGIES:
-        found.append(FieldViolation(f"{where}.graph_strategy", f"is none of {', '.join(GRAPH_STRATEGIES)}"))
-    return found
+class TuningOrigin(StrEnum):
+    """Where a value in force comes from."""
+
+    SERVICE = "service"
+    BANK = "bank"
+    REQUEST = "request"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveTuning:
+    """A tuning as a recall would work with it: every field set (a floor that is absent is none).
+
+    ``origins`` tells of each path of ``core.tunable`` where its value comes from.
+    """
+
+    tuning: RecallTuning
+    origins: Mapping[str, TuningOrigin]

@@ -27,6 +27,7 @@ class VectorQuery:
     """One nearest-neighbour question.
 
     ``fact_types`` empty means all. ``window`` keeps memories whose own time overlaps it; undated ones never do.
+    With ``begins`` it keeps those whose own time begins in it: of windows that share no moment, each memory is in one.
     ``min_score`` is a floor on the cosine, inclusive. ``exclude`` are memory ids that must not come.
     ``limit`` bounds the hits of the whole answer, in [1, 2000]. ``times`` false: the hits come without their times.
     """
@@ -41,6 +42,7 @@ class VectorQuery:
     min_score: float | None = None
     exclude: tuple[str, ...] = ()
     times: bool = True
+    begins: bool = False
 
 
 class VectorHit(NamedTuple):

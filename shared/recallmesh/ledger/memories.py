@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select, update
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.document import Chunk, Document
+from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.errors import MemoryNotFound
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter, OutboxAction
@@ -18,7 +18,7 @@ from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.outbox import Due, put_rows, supersede
 from recallmesh.ledger.paging import cut
-from recallmesh.ledger.reading import list_memories, read_memories, read_outlines
+from recallmesh.ledger.reading import list_memories, read_chunk_outlines, read_memories, read_outlines
 from recallmesh.ledger.removal import Removing, delete_tags, delete_where
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import memories, memory_tags
@@ -110,6 +110,12 @@ class SqlMemories:
     async def read_chunks(self, bank_uid: str, chunk_ids: tuple[str, ...]) -> tuple[Chunk, ...]:
         """Return those of the chunks that are there, in no particular order."""
         return await self._database.read(lambda connection: documents.read_chunks(connection, bank_uid, chunk_ids))
+
+    async def outline_chunks(self, bank_uid: str, chunk_ids: tuple[str, ...]) -> tuple[ChunkOutline, ...]:
+        """Return the outlines of those of the chunks that have memories, in no particular order."""
+        if not chunk_ids:
+            return ()
+        return await self._database.read(lambda connection: read_chunk_outlines(connection, bank_uid, chunk_ids))
 
     async def list_chunks(self, bank_uid: str, document_id: str, page: PageRequest) -> Page[Chunk]:
         """List a document's chunks by number."""

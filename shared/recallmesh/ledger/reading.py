@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Table, and_, bindparam, select
 
+from recallmesh.core.document import ChunkOutline
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.memory import Memory, Mention, Outline
 from recallmesh.core.page import Page, PageRequest
@@ -16,14 +17,14 @@ from recallmesh.ledger.decoder import Decoder, outlines
 from recallmesh.ledger.dialect import among_bound, in_one_row
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.rows import CAUSES, ENTITIES, select_memories, select_outlines, unpack, unpack_causes
-from recallmesh.ledger.schema import entities, memories, memory_entities
+from recallmesh.ledger.schema import chunks, entities, memories, memory_entities
 
 
 class _ByIds:
-    """A query for the rows of a bank that have one of the ids, made once and run often."""
+    """A query for the rows of a bank that have one of the ids in a column, made once and run often."""
 
-    def __init__(self, query: Select[Any], table: Table) -> None:
-        self._rows = query.where(table.c.bank_uid == bindparam("bank"), among_bound(table.c.id, "ids"))
+    def __init__(self, query: Select[Any], table: Table, column: str = "id") -> None:
+        self._rows = query.where(table.c.bank_uid == bindparam("bank"), among_bound(table.c[column], "ids"))
         self._packed = in_one_row(self._rows)
 
     def all(self, connection: Connection, bank_uid: str, ids: Iterable[str]) -> Sequence[Any]:
@@ -41,6 +42,17 @@ class _ByIds:
 
 _READ = _ByIds(select_memories(), memories)
 _OUTLINE = _ByIds(select_outlines(), memories)
+# By way of their documents, which have an index: 6 ms in a document of 20,000 memories. One of the chunks' own would
+# cost every write.
+_OF_CHUNKS = _ByIds(
+    select(memories.c.chunk_id, *select_outlines().selected_columns).where(
+        memories.c.document_id.in_(
+            select(chunks.c.document_id).where(chunks.c.bank_uid == bindparam("bank"), among_bound(chunks.c.id, "ids"))
+        )
+    ),
+    memories,
+    "chunk_id",
+)
 _THERE = _ByIds(select(memories.c.id), memories)
 _NAMES = _ByIds(select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases), entities)
 
@@ -58,6 +70,15 @@ def read_memories(
 def read_outlines(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) -> tuple[Outline, ...]:
     """Return the outlines of those that are there."""
     return tuple(outlines(_OUTLINE.all(connection, bank_uid, memory_ids)))
+
+
+def read_chunk_outlines(connection: Connection, bank_uid: str, chunk_ids: Iterable[str]) -> tuple[ChunkOutline, ...]:
+    """Return the outlines of those of the chunks that have memories."""
+    rows = _OF_CHUNKS.all(connection, bank_uid, chunk_ids)
+    members: dict[str, list[Outline]] = defaultdict(list)
+    for row, outline in zip(rows, outlines(row[1:] for row in rows), strict=True):
+        members[row[0]].append(outline)
+    return tuple(ChunkOutline(chunk_id, tuple(held)) for chunk_id, held in members.items())
 
 
 def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:

@@ -1,6 +1,6 @@
 """How a client calls: within the deadline in hand, under its request id, with mesh errors only."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import TypeVar
 
 import grpc.aio
@@ -81,8 +81,8 @@ async def stream(
     *,
     timeout_s: float | None,
     tenant: str = "",
-) -> AsyncIterator[Resp]:
-    """Call and yield the answers; leaving the loop early cancels the call."""
+) -> AsyncGenerator[Resp, None]:
+    """Call and yield the answers; to close it, or to leave the loop early, cancels the call."""
     request = built(build)
     call = method(request, timeout=time_left(timeout_s), metadata=outgoing_metadata(tenant))
     try:

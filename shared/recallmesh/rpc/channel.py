@@ -16,14 +16,13 @@ REPEATABLE: dict[str, tuple[str, ...]] = {
     "VectorService": (),
     "EmbedderService": (),
     "RerankerService": (),
-    "RecallService": ("Recall",),
+    "RecallService": ("Recall", "ResolveTuning"),
     # Writes with a request id: the clients here always send one.
     "RetainService": ("Retain",),
     "BankService": (
         "GetBank",
         "ListBanks",
         "GetBankStats",
-        "GetEffectiveConfig",
         "VerifyBank",
         "ListEvents",
         "ListSecurityEvents",

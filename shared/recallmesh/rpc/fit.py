@@ -20,9 +20,11 @@ def fitted(answer: pb.RecallResponse) -> pb.RecallResponse:
                 return answer
             over -= len(candidate.text.encode())
             candidate.text = ""
+    facts = len(answer.source_facts)
     for rows in (answer.trace.candidates, answer.source_facts, answer.chunks):
         while over > 0 and rows:
             over -= rows.pop().ByteSize()
+    answer.omitted_source_fact_count += facts - len(answer.source_facts)
     while over > 0 and len(answer.memories) > 1:
         dropped = answer.memories.pop()
         over -= dropped.ByteSize()

@@ -8,16 +8,23 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from recallmesh.core.bank import Bank, BankStats
-from recallmesh.core.recall import RecallAnswer
+from recallmesh.core.recall import RecallAnswer, RecallProgress
 from recallmesh.core.retain import RetainAnswer
+from recallmesh.core.tuning import EffectiveTuning
 from recallmesh.rpc.codec.bank import bank_to_pb, stats_to_pb
-from recallmesh.rpc.codec.recall import answer_to_pb
+from recallmesh.rpc.codec.recall import answer_to_pb, progress_to_pb
 from recallmesh.rpc.codec.retain import retained_to_pb
+from recallmesh.rpc.codec.tuning import effective_to_pb
 
 
 def recall_answer_json(answer: RecallAnswer) -> str:
     """Return a ``RecallResponse`` as JSON."""
     return _text(_plain(answer_to_pb(answer)))
+
+
+def recall_progress_json(progress: RecallProgress) -> str:
+    """Return a ``RecallStreamResponse`` as JSON."""
+    return _text(_plain(progress_to_pb(progress)))
 
 
 def retain_answer_json(answer: RetainAnswer) -> str:
@@ -38,6 +45,11 @@ def banks_json(banks: Iterable[Bank]) -> str:
 def stats_json(bank: Bank, stats: BankStats) -> str:
     """Return a bank and what it holds as JSON, below ``bank`` and ``stats``."""
     return _text({"bank": _plain(bank_to_pb(bank)), "stats": _plain(stats_to_pb(stats))})
+
+
+def effective_json(bank: Bank, effective: EffectiveTuning) -> str:
+    """Return a bank and what is in force for its recalls as JSON, below ``bank`` and ``recall``."""
+    return _text({"bank": _plain(bank_to_pb(bank)), "recall": _plain(effective_to_pb(effective))})
 
 
 def _plain(message: Message) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import structlog
@@ -49,6 +50,35 @@ class Guard:
         finally:
             self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
 
+    async def stream(self, method: str, rows: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+        """Pass on what comes within the deadline of one call, and count it as one; to close it closes the rows.
+
+        Raises:
+            ArmTimeout: the time was up.
+            InternalFault: a bug; the log has the rest.
+
+        """
+        began, loop = time.perf_counter(), asyncio.get_running_loop()
+        with within(self._timeout_s) as limit:
+            pass
+        span = self._tracer.start_span(f"{self._part}.{method}")
+        try:
+            async with aclosing(rows):
+                while True:
+                    # Entered again for each row: between them the context is the listener's, who must not inherit this.
+                    left = None if limit is None else max(0.0, limit - loop.time())
+                    with trace.use_span(span, record_exception=False), within(left):
+                        step = await self.bounded(_next(rows))
+                    if not step:
+                        return
+                    yield step[0]
+        except MeshError as error:
+            self._metrics.port_failures.labels(self._part, method, error.reason).inc()
+            raise
+        finally:
+            span.end()
+            self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
+
     async def each(self, method: str, rows: AsyncIterator[T]) -> AsyncIterator[T]:
         """Pass on what comes, for as long as the caller listens; what goes wrong leaves as from ``run``.
 
@@ -87,3 +117,10 @@ class Guard:
     def _fault(self, error: Exception) -> InternalFault:
         _log.error("port call failed", part=self._part, exc_info=error)
         return InternalFault("internal error")
+
+
+async def _next(rows: AsyncGenerator[T, None]) -> tuple[T, ...]:
+    """Return the next row, alone, or nothing at the end."""
+    async for row in rows:
+        return (row,)
+    return ()

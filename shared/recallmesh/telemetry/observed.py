@@ -1,10 +1,14 @@
 """Each port again, with the guard around every call; the composition root puts them on."""
 
+from collections.abc import AsyncGenerator
+
 from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
+from recallmesh.core.bank import BankRef
 from recallmesh.core.encoder import Embedder, EmbedderInfo, EmbedKind, Reranker, RerankerInfo
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.core.recall import RecallAnswer, Recaller, RecallRequest
+from recallmesh.core.recall import RecallAnswer, Recaller, RecallProgress, RecallRequest
 from recallmesh.core.retain import RetainAnswer, Retainer, RetainRequest
+from recallmesh.core.tuning import EffectiveTuning, RecallTuning
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
@@ -135,6 +139,14 @@ class ObservedRecaller:
     async def recall(self, request: RecallRequest) -> RecallAnswer:
         """As the recaller does."""
         return await self._guard.run("recall", self._recaller.recall(request))
+
+    def stream(self, request: RecallRequest) -> AsyncGenerator[RecallProgress, None]:
+        """As the recaller does."""
+        return self._guard.stream("stream", self._recaller.stream(request))
+
+    async def resolve_tuning(self, bank: BankRef, tuning: RecallTuning) -> EffectiveTuning:
+        """As the recaller does."""
+        return await self._guard.run("resolve_tuning", self._recaller.resolve_tuning(bank, tuning))
 
 
 class ObservedRetainer:

@@ -174,7 +174,7 @@ class BankServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetEffectiveConfig(self, request, context):
-        """Returns a bank's settings with the service's in place of what is absent.
+        """Never offered: what is in force for recall, RecallService.ResolveTuning tells; for retain, GetBank.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -7,6 +7,7 @@ from collections import abc as _abc
 from grpc import aio as _aio
 from recallmesh.v1 import bank_service_pb2 as _bank_service_pb2
 import abc as _abc_1
+import builtins as _builtins
 import grpc as _grpc
 import sys
 import typing as _typing
@@ -15,6 +16,11 @@ if sys.version_info >= (3, 11):
     from typing import Self as _Self
 else:
     from typing_extensions import Self as _Self
+
+if sys.version_info >= (3, 13):
+    from warnings import deprecated as _deprecated
+else:
+    from typing_extensions import deprecated as _deprecated
 
 _T = _typing.TypeVar("_T")
 
@@ -45,8 +51,10 @@ class BankServiceStub:
     """Deletes a bank and all it holds, for good."""
     GetBankStats: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.GetBankStatsRequest, _bank_service_pb2.GetBankStatsResponse]
     """Counts what a bank holds."""
-    GetEffectiveConfig: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.GetEffectiveConfigRequest, _bank_service_pb2.GetEffectiveConfigResponse]
-    """Returns a bank's settings with the service's in place of what is absent."""
+    @_builtins.property
+    @_deprecated("""This method has been marked as deprecated using proto method options.""")
+    def GetEffectiveConfig(self) -> _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.GetEffectiveConfigRequest, _bank_service_pb2.GetEffectiveConfigResponse]:
+        """Never offered: what is in force for recall, RecallService.ResolveTuning tells; for retain, GetBank."""
     ExportBank: _grpc.UnaryStreamMultiCallable[_bank_service_pb2.ExportBankRequest, _bank_service_pb2.ExportBankResponse]
     """Returns all a bank holds but vectors, in the ledger's order."""
     ImportBank: _grpc.StreamUnaryMultiCallable[_bank_service_pb2.ImportBankRequest, _bank_service_pb2.ImportBankResponse]
@@ -87,8 +95,10 @@ class BankServiceAsyncStub(BankServiceStub):
     """Deletes a bank and all it holds, for good."""
     GetBankStats: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.GetBankStatsRequest, _bank_service_pb2.GetBankStatsResponse]  # type: ignore[assignment]
     """Counts what a bank holds."""
-    GetEffectiveConfig: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.GetEffectiveConfigRequest, _bank_service_pb2.GetEffectiveConfigResponse]  # type: ignore[assignment]
-    """Returns a bank's settings with the service's in place of what is absent."""
+    @_builtins.property
+    @_deprecated("""This method has been marked as deprecated using proto method options.""")
+    def GetEffectiveConfig(self) -> _aio.UnaryUnaryMultiCallable[_bank_service_pb2.GetEffectiveConfigRequest, _bank_service_pb2.GetEffectiveConfigResponse]:  # type: ignore[override]
+        """Never offered: what is in force for recall, RecallService.ResolveTuning tells; for retain, GetBank."""
     ExportBank: _aio.UnaryStreamMultiCallable[_bank_service_pb2.ExportBankRequest, _bank_service_pb2.ExportBankResponse]  # type: ignore[assignment]
     """Returns all a bank holds but vectors, in the ledger's order."""
     ImportBank: _aio.StreamUnaryMultiCallable[_bank_service_pb2.ImportBankRequest, _bank_service_pb2.ImportBankResponse]  # type: ignore[assignment]
@@ -157,12 +167,13 @@ class BankServiceServicer:
     ) -> _typing.Union[_bank_service_pb2.GetBankStatsResponse, _abc.Awaitable[_bank_service_pb2.GetBankStatsResponse]]:
         """Counts what a bank holds."""
 
+    @_deprecated("""Never offered: what is in force for recall, RecallService.ResolveTuning tells; for retain, GetBank.""")
     def GetEffectiveConfig(
         self,
         request: _bank_service_pb2.GetEffectiveConfigRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bank_service_pb2.GetEffectiveConfigResponse, _abc.Awaitable[_bank_service_pb2.GetEffectiveConfigResponse]]:
-        """Returns a bank's settings with the service's in place of what is absent."""
+        """Never offered: what is in force for recall, RecallService.ResolveTuning tells; for retain, GetBank."""
 
     def ExportBank(
         self,

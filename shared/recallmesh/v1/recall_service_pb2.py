@@ -33,33 +33,41 @@ from recallmesh.v1 import trace_pb2 as recallmesh_dot_v1_dot_trace__pb2
 from recallmesh.v1 import tuning_pb2 as recallmesh_dot_v1_dot_tuning__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recallmesh/v1/recall_service.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1crecallmesh/v1/document.proto\x1a\x1arecallmesh/v1/memory.proto\x1a\x1arecallmesh/v1/report.proto\x1a\x17recallmesh/v1/tag.proto\x1a\x18recallmesh/v1/time.proto\x1a\x19recallmesh/v1/trace.proto\x1a\x1arecallmesh/v1/tuning.proto\"\xcd\x04\n\rRecallRequest\x12\x0f\n\x07\x62\x61nk_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12%\n\x06\x62udget\x18\x03 \x01(\x0e\x32\x15.recallmesh.v1.Budget\x12\x17\n\nmax_tokens\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\r\n\x05limit\x18\x05 \x01(\x05\x12.\n\nquery_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12%\n\x06window\x18\x08 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12+\n\nfact_types\x18\t \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12$\n\x04tags\x18\n \x01(\x0b\x32\x16.recallmesh.v1.TagTest\x12+\n\x06tuning\x18\x0b \x01(\x0b\x32\x1b.recallmesh.v1.RecallTuning\x12\x1d\n\x10max_chunk_tokens\x18\x0c \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11max_source_tokens\x18\r \x01(\x05H\x02\x88\x01\x01\x12\x18\n\x10include_entities\x18\x0e \x01(\x08\x12\r\n\x05trace\x18\x0f \x01(\x08\x12%\n\x06\x66usion\x18\x10 \x01(\x0e\x32\x15.recallmesh.v1.FusionB\r\n\x0b_max_tokensB\x13\n\x11_max_chunk_tokensB\x14\n\x12_max_source_tokens\"\x82\x03\n\x0eRecallResponse\x12/\n\x08memories\x18\x01 \x03(\x0b\x32\x1d.recallmesh.v1.RecalledMemory\x12&\n\x04\x61rms\x18\x02 \x03(\x0b\x32\x18.recallmesh.v1.ArmReport\x12*\n\x06models\x18\x03 \x03(\x0b\x32\x1a.recallmesh.v1.ModelReport\x12,\n\x06window\x18\x04 \x01(\x0b\x32\x1c.recallmesh.v1.WindowReading\x12\x15\n\romitted_count\x18\x05 \x01(\x05\x12\x13\n\x0btoken_count\x18\x06 \x01(\x05\x12,\n\x06\x63hunks\x18\x07 \x03(\x0b\x32\x1c.recallmesh.v1.RecalledChunk\x12+\n\x0csource_facts\x18\x08 \x03(\x0b\x32\x15.recallmesh.v1.Memory\x12#\n\x05trace\x18\t \x01(\x0b\x32\x14.recallmesh.v1.Trace\x12\x11\n\ttruncated\x18\n \x01(\x08\"C\n\x13RecallStreamRequest\x12,\n\x06recall\x18\x01 \x01(\x0b\x32\x1c.recallmesh.v1.RecallRequest\"p\n\x14RecallStreamResponse\x12)\n\x05stage\x18\x01 \x01(\x0e\x32\x1a.recallmesh.v1.RecallStage\x12-\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1d.recallmesh.v1.RecallResponse\"\xd8\x01\n\x0eRecalledMemory\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.Memory\x12\x37\n\x05ranks\x18\x02 \x03(\x0b\x32(.recallmesh.v1.RecalledMemory.RanksEntry\x12%\n\x06scores\x18\x03 \x01(\x0b\x32\x15.recallmesh.v1.Scores\x12\x11\n\toversized\x18\x04 \x01(\x08\x1a,\n\nRanksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"G\n\rRecalledChunk\x12#\n\x05\x63hunk\x18\x01 \x01(\x0b\x32\x14.recallmesh.v1.Chunk\x12\x11\n\ttruncated\x18\x02 \x01(\x08*[\n\x0bRecallStage\x12\x1c\n\x18RECALL_STAGE_UNSPECIFIED\x10\x00\x12\x16\n\x12RECALL_STAGE_FUSED\x10\x01\x12\x16\n\x12RECALL_STAGE_FINAL\x10\x02*G\n\x06\x46usion\x12\x16\n\x12\x46USION_UNSPECIFIED\x10\x00\x12\x0e\n\nFUSION_RRF\x10\x01\x12\x15\n\x11\x46USION_INTERLEAVE\x10\x02\x32\xb1\x01\n\rRecallService\x12\x45\n\x06Recall\x12\x1c.recallmesh.v1.RecallRequest\x1a\x1d.recallmesh.v1.RecallResponse\x12Y\n\x0cRecallStream\x12\".recallmesh.v1.RecallStreamRequest\x1a#.recallmesh.v1.RecallStreamResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recallmesh/v1/recall_service.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1crecallmesh/v1/document.proto\x1a\x1arecallmesh/v1/memory.proto\x1a\x1arecallmesh/v1/report.proto\x1a\x17recallmesh/v1/tag.proto\x1a\x18recallmesh/v1/time.proto\x1a\x19recallmesh/v1/trace.proto\x1a\x1arecallmesh/v1/tuning.proto\"\xcd\x04\n\rRecallRequest\x12\x0f\n\x07\x62\x61nk_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12%\n\x06\x62udget\x18\x03 \x01(\x0e\x32\x15.recallmesh.v1.Budget\x12\x17\n\nmax_tokens\x18\x04 \x01(\x05H\x00\x88\x01\x01\x12\r\n\x05limit\x18\x05 \x01(\x05\x12.\n\nquery_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12%\n\x06window\x18\x08 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12+\n\nfact_types\x18\t \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12$\n\x04tags\x18\n \x01(\x0b\x32\x16.recallmesh.v1.TagTest\x12+\n\x06tuning\x18\x0b \x01(\x0b\x32\x1b.recallmesh.v1.RecallTuning\x12\x1d\n\x10max_chunk_tokens\x18\x0c \x01(\x05H\x01\x88\x01\x01\x12\x1e\n\x11max_source_tokens\x18\r \x01(\x05H\x02\x88\x01\x01\x12\x18\n\x10include_entities\x18\x0e \x01(\x08\x12\r\n\x05trace\x18\x0f \x01(\x08\x12%\n\x06\x66usion\x18\x10 \x01(\x0e\x32\x15.recallmesh.v1.FusionB\r\n\x0b_max_tokensB\x13\n\x11_max_chunk_tokensB\x14\n\x12_max_source_tokens\"\xa5\x03\n\x0eRecallResponse\x12/\n\x08memories\x18\x01 \x03(\x0b\x32\x1d.recallmesh.v1.RecalledMemory\x12&\n\x04\x61rms\x18\x02 \x03(\x0b\x32\x18.recallmesh.v1.ArmReport\x12*\n\x06models\x18\x03 \x03(\x0b\x32\x1a.recallmesh.v1.ModelReport\x12,\n\x06window\x18\x04 \x01(\x0b\x32\x1c.recallmesh.v1.WindowReading\x12\x15\n\romitted_count\x18\x05 \x01(\x05\x12\x13\n\x0btoken_count\x18\x06 \x01(\x05\x12,\n\x06\x63hunks\x18\x07 \x03(\x0b\x32\x1c.recallmesh.v1.RecalledChunk\x12+\n\x0csource_facts\x18\x08 \x03(\x0b\x32\x15.recallmesh.v1.Memory\x12#\n\x05trace\x18\t \x01(\x0b\x32\x14.recallmesh.v1.Trace\x12\x11\n\ttruncated\x18\n \x01(\x08\x12!\n\x19omitted_source_fact_count\x18\x0b \x01(\x05\"C\n\x13RecallStreamRequest\x12,\n\x06recall\x18\x01 \x01(\x0b\x32\x1c.recallmesh.v1.RecallRequest\"p\n\x14RecallStreamResponse\x12)\n\x05stage\x18\x01 \x01(\x0e\x32\x1a.recallmesh.v1.RecallStage\x12-\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1d.recallmesh.v1.RecallResponse\"T\n\x14ResolveTuningRequest\x12\x0f\n\x07\x62\x61nk_id\x18\x01 \x01(\t\x12+\n\x06tuning\x18\x02 \x01(\x0b\x32\x1b.recallmesh.v1.RecallTuning\"\xd5\x01\n\x15ResolveTuningResponse\x12+\n\x06tuning\x18\x01 \x01(\x0b\x32\x1b.recallmesh.v1.RecallTuning\x12\x42\n\x07origins\x18\x02 \x03(\x0b\x32\x31.recallmesh.v1.ResolveTuningResponse.OriginsEntry\x1aK\n\x0cOriginsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12*\n\x05value\x18\x02 \x01(\x0e\x32\x1b.recallmesh.v1.TuningOrigin:\x02\x38\x01\"\xd8\x01\n\x0eRecalledMemory\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.Memory\x12\x37\n\x05ranks\x18\x02 \x03(\x0b\x32(.recallmesh.v1.RecalledMemory.RanksEntry\x12%\n\x06scores\x18\x03 \x01(\x0b\x32\x15.recallmesh.v1.Scores\x12\x11\n\toversized\x18\x04 \x01(\x08\x1a,\n\nRanksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"G\n\rRecalledChunk\x12#\n\x05\x63hunk\x18\x01 \x01(\x0b\x32\x14.recallmesh.v1.Chunk\x12\x11\n\ttruncated\x18\x02 \x01(\x08*[\n\x0bRecallStage\x12\x1c\n\x18RECALL_STAGE_UNSPECIFIED\x10\x00\x12\x16\n\x12RECALL_STAGE_FUSED\x10\x01\x12\x16\n\x12RECALL_STAGE_FINAL\x10\x02*G\n\x06\x46usion\x12\x16\n\x12\x46USION_UNSPECIFIED\x10\x00\x12\x0e\n\nFUSION_RRF\x10\x01\x12\x15\n\x11\x46USION_INTERLEAVE\x10\x02\x32\x8d\x02\n\rRecallService\x12\x45\n\x06Recall\x12\x1c.recallmesh.v1.RecallRequest\x1a\x1d.recallmesh.v1.RecallResponse\x12Y\n\x0cRecallStream\x12\".recallmesh.v1.RecallStreamRequest\x1a#.recallmesh.v1.RecallStreamResponse0\x01\x12Z\n\rResolveTuning\x12#.recallmesh.v1.ResolveTuningRequest\x1a$.recallmesh.v1.ResolveTuningResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.recall_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_RESOLVETUNINGRESPONSE_ORIGINSENTRY']._loaded_options = None
+  _globals['_RESOLVETUNINGRESPONSE_ORIGINSENTRY']._serialized_options = b'8\001'
   _globals['_RECALLEDMEMORY_RANKSENTRY']._loaded_options = None
   _globals['_RECALLEDMEMORY_RANKSENTRY']._serialized_options = b'8\001'
-  _globals['_RECALLSTAGE']._serialized_start=1766
-  _globals['_RECALLSTAGE']._serialized_end=1857
-  _globals['_FUSION']._serialized_start=1859
-  _globals['_FUSION']._serialized_end=1930
+  _globals['_RECALLSTAGE']._serialized_start=2103
+  _globals['_RECALLSTAGE']._serialized_end=2194
+  _globals['_FUSION']._serialized_start=2196
+  _globals['_FUSION']._serialized_end=2267
   _globals['_RECALLREQUEST']._serialized_start=311
   _globals['_RECALLREQUEST']._serialized_end=900
   _globals['_RECALLRESPONSE']._serialized_start=903
-  _globals['_RECALLRESPONSE']._serialized_end=1289
-  _globals['_RECALLSTREAMREQUEST']._serialized_start=1291
-  _globals['_RECALLSTREAMREQUEST']._serialized_end=1358
-  _globals['_RECALLSTREAMRESPONSE']._serialized_start=1360
-  _globals['_RECALLSTREAMRESPONSE']._serialized_end=1472
-  _globals['_RECALLEDMEMORY']._serialized_start=1475
-  _globals['_RECALLEDMEMORY']._serialized_end=1691
-  _globals['_RECALLEDMEMORY_RANKSENTRY']._serialized_start=1647
-  _globals['_RECALLEDMEMORY_RANKSENTRY']._serialized_end=1691
-  _globals['_RECALLEDCHUNK']._serialized_start=1693
-  _globals['_RECALLEDCHUNK']._serialized_end=1764
-  _globals['_RECALLSERVICE']._serialized_start=1933
-  _globals['_RECALLSERVICE']._serialized_end=2110
+  _globals['_RECALLRESPONSE']._serialized_end=1324
+  _globals['_RECALLSTREAMREQUEST']._serialized_start=1326
+  _globals['_RECALLSTREAMREQUEST']._serialized_end=1393
+  _globals['_RECALLSTREAMRESPONSE']._serialized_start=1395
+  _globals['_RECALLSTREAMRESPONSE']._serialized_end=1507
+  _globals['_RESOLVETUNINGREQUEST']._serialized_start=1509
+  _globals['_RESOLVETUNINGREQUEST']._serialized_end=1593
+  _globals['_RESOLVETUNINGRESPONSE']._serialized_start=1596
+  _globals['_RESOLVETUNINGRESPONSE']._serialized_end=1809
+  _globals['_RESOLVETUNINGRESPONSE_ORIGINSENTRY']._serialized_start=1734
+  _globals['_RESOLVETUNINGRESPONSE_ORIGINSENTRY']._serialized_end=1809
+  _globals['_RECALLEDMEMORY']._serialized_start=1812
+  _globals['_RECALLEDMEMORY']._serialized_end=2028
+  _globals['_RECALLEDMEMORY_RANKSENTRY']._serialized_start=1984
+  _globals['_RECALLEDMEMORY_RANKSENTRY']._serialized_end=2028
+  _globals['_RECALLEDCHUNK']._serialized_start=2030
+  _globals['_RECALLEDCHUNK']._serialized_end=2101
+  _globals['_RECALLSERVICE']._serialized_start=2270
+  _globals['_RECALLSERVICE']._serialized_end=2539
 # @@protoc_insertion_point(module_scope)

@@ -37,7 +37,7 @@ class _RecallStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RecallSta
     RECALL_STAGE_UNSPECIFIED: _RecallStage.ValueType  # 0
     """Do not use this default value."""
     RECALL_STAGE_FUSED: _RecallStage.ValueType  # 1
-    """Provisional: fused, not yet reranked."""
+    """Provisional: fused and packed, not yet reranked. The floors on reranker and final do not hold yet; it has no trace."""
     RECALL_STAGE_FINAL: _RecallStage.ValueType  # 2
     """What Recall would have answered. The last of the stream."""
 
@@ -47,7 +47,7 @@ class RecallStage(_RecallStage, metaclass=_RecallStageEnumTypeWrapper):
 RECALL_STAGE_UNSPECIFIED: RecallStage.ValueType  # 0
 """Do not use this default value."""
 RECALL_STAGE_FUSED: RecallStage.ValueType  # 1
-"""Provisional: fused, not yet reranked."""
+"""Provisional: fused and packed, not yet reranked. The floors on reranker and final do not hold yet; it has no trace."""
 RECALL_STAGE_FINAL: RecallStage.ValueType  # 2
 """What Recall would have answered. The last of the stream."""
 Global___RecallStage: _TypeAlias = RecallStage  # noqa: Y015
@@ -63,7 +63,9 @@ class _FusionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Fusion.ValueTy
     FUSION_RRF: _Fusion.ValueType  # 1
     """The sum of 1/(60 + rank): what several arms found comes first."""
     FUSION_INTERLEAVE: _Fusion.ValueType  # 2
-    """Each list's first, then each list's second, without repeats: for finding near twins."""
+    """Each list's first, then each list's second, in the order of the arms and without repeats: for finding near twins.
+    The reported rrf score is the sum all the same.
+    """
 
 class Fusion(_Fusion, metaclass=_FusionEnumTypeWrapper):
     """How the arms' lists become one. More may be added."""
@@ -73,7 +75,9 @@ FUSION_UNSPECIFIED: Fusion.ValueType  # 0
 FUSION_RRF: Fusion.ValueType  # 1
 """The sum of 1/(60 + rank): what several arms found comes first."""
 FUSION_INTERLEAVE: Fusion.ValueType  # 2
-"""Each list's first, then each list's second, without repeats: for finding near twins."""
+"""Each list's first, then each list's second, in the order of the arms and without repeats: for finding near twins.
+The reported rrf score is the sum all the same.
+"""
 Global___Fusion: _TypeAlias = Fusion  # noqa: Y015
 
 @_typing.final
@@ -199,12 +203,17 @@ class RecallResponse(_message.Message):
     SOURCE_FACTS_FIELD_NUMBER: _builtins.int
     TRACE_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
+    OMITTED_SOURCE_FACT_COUNT_FIELD_NUMBER: _builtins.int
     omitted_count: _builtins.int
     """How many considered memories did not come."""
     token_count: _builtins.int
     """The tokens of the packed memories' texts."""
     truncated: _builtins.bool
     """Whether something was left out to keep the response below 4 MiB."""
+    omitted_source_fact_count: _builtins.int
+    """How many source facts did not fit max_source_tokens, or the response. A fact comes whole or not at all: cut short it
+    could say something else.
+    """
     @_builtins.property
     def memories(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecalledMemory]:
         """The memories, best first."""
@@ -223,7 +232,9 @@ class RecallResponse(_message.Message):
 
     @_builtins.property
     def chunks(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecalledChunk]:
-        """The source chunks of the best memories, if asked for."""
+        """The source chunks of the best memories, if asked for. One that holds a memory which is invalidated, or whose tags do
+        not pass, does not come.
+        """
 
     @_builtins.property
     def source_facts(self) -> _containers.RepeatedCompositeFieldContainer[_memory_pb2.Memory]:
@@ -246,10 +257,11 @@ class RecallResponse(_message.Message):
         source_facts: _abc.Iterable[_memory_pb2.Memory] | None = ...,
         trace: _trace_pb2.Trace | None = ...,
         truncated: _builtins.bool = ...,
+        omitted_source_fact_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["trace", b"trace", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arms", b"arms", "chunks", b"chunks", "memories", b"memories", "models", b"models", "omitted_count", b"omitted_count", "source_facts", b"source_facts", "token_count", b"token_count", "trace", b"trace", "truncated", b"truncated", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arms", b"arms", "chunks", b"chunks", "memories", b"memories", "models", b"models", "omitted_count", b"omitted_count", "omitted_source_fact_count", b"omitted_source_fact_count", "source_facts", b"source_facts", "token_count", b"token_count", "trace", b"trace", "truncated", b"truncated", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -306,6 +318,86 @@ class RecallStreamResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RecallStreamResponse: _TypeAlias = RecallStreamResponse  # noqa: Y015
+
+@_typing.final
+class ResolveTuningRequest(_message.Message):
+    """Whose tuning to resolve."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BANK_ID_FIELD_NUMBER: _builtins.int
+    TUNING_FIELD_NUMBER: _builtins.int
+    bank_id: _builtins.str
+    """The bank. Required."""
+    @_builtins.property
+    def tuning(self) -> _tuning_pb2.RecallTuning:
+        """What a recall would bring. Absent: nothing, so that bank and service alone speak."""
+
+    def __init__(
+        self,
+        *,
+        bank_id: _builtins.str = ...,
+        tuning: _tuning_pb2.RecallTuning | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tuning", b"tuning"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_id", b"bank_id", "tuning", b"tuning"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResolveTuningRequest: _TypeAlias = ResolveTuningRequest  # noqa: Y015
+
+@_typing.final
+class ResolveTuningResponse(_message.Message):
+    """The tuning in force."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class OriginsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _tuning_pb2.TuningOrigin.ValueType
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _tuning_pb2.TuningOrigin.ValueType = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    TUNING_FIELD_NUMBER: _builtins.int
+    ORIGINS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tuning(self) -> _tuning_pb2.RecallTuning:
+        """Every field is set; an absent floor is none."""
+
+    @_builtins.property
+    def origins(self) -> _containers.ScalarMap[_builtins.str, _tuning_pb2.TuningOrigin.ValueType]:
+        """Where each value comes from, by its path in the tuning: rerank_limit, min_scores.final, budget_hits.low. Arms and
+        boosts are said whole, each entry of min_scores, boost_divisors, budget_hits and budget_shares by itself.
+        """
+
+    def __init__(
+        self,
+        *,
+        tuning: _tuning_pb2.RecallTuning | None = ...,
+        origins: _abc.Mapping[_builtins.str, _tuning_pb2.TuningOrigin.ValueType] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tuning", b"tuning"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["origins", b"origins", "tuning", b"tuning"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResolveTuningResponse: _TypeAlias = ResolveTuningResponse  # noqa: Y015
 
 @_typing.final
 class RecalledMemory(_message.Message):

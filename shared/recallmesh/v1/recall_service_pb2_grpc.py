@@ -45,6 +45,11 @@ class RecallServiceStub:
                 request_serializer=recallmesh_dot_v1_dot_recall__service__pb2.RecallStreamRequest.SerializeToString,
                 response_deserializer=recallmesh_dot_v1_dot_recall__service__pb2.RecallStreamResponse.FromString,
                 _registered_method=True)
+        self.ResolveTuning = channel.unary_unary(
+                '/recallmesh.v1.RecallService/ResolveTuning',
+                request_serializer=recallmesh_dot_v1_dot_recall__service__pb2.ResolveTuningRequest.SerializeToString,
+                response_deserializer=recallmesh_dot_v1_dot_recall__service__pb2.ResolveTuningResponse.FromString,
+                _registered_method=True)
 
 
 class RecallServiceServicer:
@@ -60,7 +65,15 @@ class RecallServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RecallStream(self, request, context):
-        """The same, answered as it comes: any number of provisional answers, then exactly one final one.
+        """The same, answered as it comes: any number of provisional answers, then exactly one final one, which is what Recall
+        would have answered. Without reranking there is only that. To cancel the call stops the work.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResolveTuning(self, request, context):
+        """Tells how a recall of a bank would rank, and of each setting whether request, bank or service said it. Asks no arm.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -78,6 +91,11 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.RecallStream,
                     request_deserializer=recallmesh_dot_v1_dot_recall__service__pb2.RecallStreamRequest.FromString,
                     response_serializer=recallmesh_dot_v1_dot_recall__service__pb2.RecallStreamResponse.SerializeToString,
+            ),
+            'ResolveTuning': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResolveTuning,
+                    request_deserializer=recallmesh_dot_v1_dot_recall__service__pb2.ResolveTuningRequest.FromString,
+                    response_serializer=recallmesh_dot_v1_dot_recall__service__pb2.ResolveTuningResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -135,6 +153,33 @@ class RecallService:
             '/recallmesh.v1.RecallService/RecallStream',
             recallmesh_dot_v1_dot_recall__service__pb2.RecallStreamRequest.SerializeToString,
             recallmesh_dot_v1_dot_recall__service__pb2.RecallStreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResolveTuning(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/recallmesh.v1.RecallService/ResolveTuning',
+            recallmesh_dot_v1_dot_recall__service__pb2.ResolveTuningRequest.SerializeToString,
+            recallmesh_dot_v1_dot_recall__service__pb2.ResolveTuningResponse.FromString,
             options,
             channel_credentials,
             insecure,

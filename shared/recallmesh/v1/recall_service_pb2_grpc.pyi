@@ -38,7 +38,11 @@ class RecallServiceStub:
     An arm or model that fails costs its contribution alone; UNAVAILABLE only when every asked arm failed.
     """
     RecallStream: _grpc.UnaryStreamMultiCallable[_recall_service_pb2.RecallStreamRequest, _recall_service_pb2.RecallStreamResponse]
-    """The same, answered as it comes: any number of provisional answers, then exactly one final one."""
+    """The same, answered as it comes: any number of provisional answers, then exactly one final one, which is what Recall
+    would have answered. Without reranking there is only that. To cancel the call stops the work.
+    """
+    ResolveTuning: _grpc.UnaryUnaryMultiCallable[_recall_service_pb2.ResolveTuningRequest, _recall_service_pb2.ResolveTuningResponse]
+    """Tells how a recall of a bank would rank, and of each setting whether request, bank or service said it. Asks no arm."""
 
 @_typing.type_check_only
 class RecallServiceAsyncStub(RecallServiceStub):
@@ -50,7 +54,11 @@ class RecallServiceAsyncStub(RecallServiceStub):
     An arm or model that fails costs its contribution alone; UNAVAILABLE only when every asked arm failed.
     """
     RecallStream: _aio.UnaryStreamMultiCallable[_recall_service_pb2.RecallStreamRequest, _recall_service_pb2.RecallStreamResponse]  # type: ignore[assignment]
-    """The same, answered as it comes: any number of provisional answers, then exactly one final one."""
+    """The same, answered as it comes: any number of provisional answers, then exactly one final one, which is what Recall
+    would have answered. Without reranking there is only that. To cancel the call stops the work.
+    """
+    ResolveTuning: _aio.UnaryUnaryMultiCallable[_recall_service_pb2.ResolveTuningRequest, _recall_service_pb2.ResolveTuningResponse]  # type: ignore[assignment]
+    """Tells how a recall of a bank would rank, and of each setting whether request, bank or service said it. Asks no arm."""
 
 class RecallServiceServicer:
     """Answers questions to banks. A public door."""
@@ -69,6 +77,15 @@ class RecallServiceServicer:
         request: _recall_service_pb2.RecallStreamRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_recall_service_pb2.RecallStreamResponse], _abc.AsyncIterator[_recall_service_pb2.RecallStreamResponse]]:
-        """The same, answered as it comes: any number of provisional answers, then exactly one final one."""
+        """The same, answered as it comes: any number of provisional answers, then exactly one final one, which is what Recall
+        would have answered. Without reranking there is only that. To cancel the call stops the work.
+        """
+
+    def ResolveTuning(
+        self,
+        request: _recall_service_pb2.ResolveTuningRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_recall_service_pb2.ResolveTuningResponse, _abc.Awaitable[_recall_service_pb2.ResolveTuningResponse]]:
+        """Tells how a recall of a bank would rank, and of each setting whether request, bank or service said it. Asks no arm."""
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -256,12 +256,15 @@ class Prefilter(_message.Message):
     CAP_FIELD_NUMBER: _builtins.int
     BOOSTS_FIELD_NUMBER: _builtins.int
     COMPOSITION_FIELD_NUMBER: _builtins.int
+    STOPPED_FIELD_NUMBER: _builtins.int
     kept: _builtins.int
     """How many were kept."""
     dropped: _builtins.int
     """How many were not."""
     cap: _builtins.int
     """The most that may be kept."""
+    stopped: _builtins.str
+    """Why reading in waves ended before the most that may be kept. Empty where it did not."""
     @_builtins.property
     def boosts(self) -> _containers.ScalarMap[_builtins.str, _tuning_pb2.BoostLevel.ValueType]:
         """The favoured arms."""
@@ -278,10 +281,11 @@ class Prefilter(_message.Message):
         cap: _builtins.int = ...,
         boosts: _abc.Mapping[_builtins.str, _tuning_pb2.BoostLevel.ValueType] | None = ...,
         composition: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        stopped: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["boosts", b"boosts", "cap", b"cap", "composition", b"composition", "dropped", b"dropped", "kept", b"kept"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["boosts", b"boosts", "cap", b"cap", "composition", b"composition", "dropped", b"dropped", "kept", b"kept", "stopped", b"stopped"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

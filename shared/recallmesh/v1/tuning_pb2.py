@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arecallmesh/v1/tuning.proto\x12\rrecallmesh.v1\"\xdd\x04\n\x0cRecallTuning\x12#\n\x04\x61rms\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.ArmSet\x12\x16\n\treranking\x18\x02 \x01(\x08H\x00\x88\x01\x01\x12(\n\x06\x62oosts\x18\x03 \x01(\x0b\x32\x18.recallmesh.v1.ArmBoosts\x12,\n\nmin_scores\x18\x04 \x01(\x0b\x32\x18.recallmesh.v1.MinScores\x12.\n\x0b\x62udget_mode\x18\x05 \x01(\x0e\x32\x19.recallmesh.v1.BudgetMode\x12\x18\n\x0b\x63\x61p_per_arm\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x19\n\x0crerank_limit\x18\x07 \x01(\x05H\x02\x88\x01\x01\x12\x32\n\rrecency_curve\x18\x08 \x01(\x0e\x32\x1b.recallmesh.v1.RecencyCurve\x12\x1a\n\rrecency_alpha\x18\t \x01(\x01H\x03\x88\x01\x01\x12\x1b\n\x0etemporal_alpha\x18\n \x01(\x01H\x04\x88\x01\x01\x12\x18\n\x0bproof_alpha\x18\x0b \x01(\x01H\x05\x88\x01\x01\x12\x1b\n\x0egraph_strategy\x18\x0c \x01(\tH\x06\x88\x01\x01\x12 \n\x13prefer_observations\x18\r \x01(\x08H\x07\x88\x01\x01\x42\x0c\n\n_rerankingB\x0e\n\x0c_cap_per_armB\x0f\n\r_rerank_limitB\x10\n\x0e_recency_alphaB\x11\n\x0f_temporal_alphaB\x0e\n\x0c_proof_alphaB\x11\n\x0f_graph_strategyB\x16\n\x14_prefer_observations\"\x16\n\x06\x41rmSet\x12\x0c\n\x04\x61rms\x18\x01 \x03(\t\"\x8b\x01\n\tArmBoosts\x12\x34\n\x06levels\x18\x01 \x03(\x0b\x32$.recallmesh.v1.ArmBoosts.LevelsEntry\x1aH\n\x0bLevelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0e\x32\x19.recallmesh.v1.BoostLevel:\x02\x38\x01\"\x93\x01\n\tMinScores\x12\x15\n\x08semantic\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x07keyword\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x15\n\x08reranker\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\x05\x66inal\x18\x04 \x01(\x01H\x03\x88\x01\x01\x42\x0b\n\t_semanticB\n\n\x08_keywordB\x0b\n\t_rerankerB\x08\n\x06_final*Q\n\x06\x42udget\x12\x16\n\x12\x42UDGET_UNSPECIFIED\x10\x00\x12\x0e\n\nBUDGET_LOW\x10\x01\x12\x0e\n\nBUDGET_MID\x10\x02\x12\x0f\n\x0b\x42UDGET_HIGH\x10\x03*Z\n\nBudgetMode\x12\x1b\n\x17\x42UDGET_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x42UDGET_MODE_FIXED\x10\x01\x12\x18\n\x14\x42UDGET_MODE_ADAPTIVE\x10\x02*l\n\nBoostLevel\x12\x1b\n\x17\x42OOST_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x42OOST_LEVEL_LOW\x10\x01\x12\x16\n\x12\x42OOST_LEVEL_MEDIUM\x10\x02\x12\x14\n\x10\x42OOST_LEVEL_HIGH\x10\x03*~\n\x0cRecencyCurve\x12\x1d\n\x19RECENCY_CURVE_UNSPECIFIED\x10\x00\x12\x18\n\x14RECENCY_CURVE_LINEAR\x10\x01\x12\x1d\n\x19RECENCY_CURVE_EXPONENTIAL\x10\x02\x12\x16\n\x12RECENCY_CURVE_NONE\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arecallmesh/v1/tuning.proto\x12\rrecallmesh.v1\"\xfb\t\n\x0cRecallTuning\x12#\n\x04\x61rms\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.ArmSet\x12\x16\n\treranking\x18\x02 \x01(\x08H\x00\x88\x01\x01\x12(\n\x06\x62oosts\x18\x03 \x01(\x0b\x32\x18.recallmesh.v1.ArmBoosts\x12,\n\nmin_scores\x18\x04 \x01(\x0b\x32\x18.recallmesh.v1.MinScores\x12.\n\x0b\x62udget_mode\x18\x05 \x01(\x0e\x32\x19.recallmesh.v1.BudgetMode\x12\x18\n\x0b\x63\x61p_per_arm\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x19\n\x0crerank_limit\x18\x07 \x01(\x05H\x02\x88\x01\x01\x12\x32\n\rrecency_curve\x18\x08 \x01(\x0e\x32\x1b.recallmesh.v1.RecencyCurve\x12\x1a\n\rrecency_alpha\x18\t \x01(\x01H\x03\x88\x01\x01\x12\x1b\n\x0etemporal_alpha\x18\n \x01(\x01H\x04\x88\x01\x01\x12\x18\n\x0bproof_alpha\x18\x0b \x01(\x01H\x05\x88\x01\x01\x12\x1b\n\x0egraph_strategy\x18\x0c \x01(\tH\x06\x88\x01\x01\x12 \n\x13prefer_observations\x18\r \x01(\x08H\x07\x88\x01\x01\x12\x18\n\x0brerank_wave\x18\x0e \x01(\x05H\x08\x88\x01\x01\x12\x1f\n\x12rerank_stop_places\x18\x0f \x01(\x05H\t\x88\x01\x01\x12\x1f\n\x12rerank_stop_margin\x18\x10 \x01(\x01H\n\x88\x01\x01\x12\x12\n\x05rrf_k\x18\x14 \x01(\x05H\x0b\x88\x01\x01\x12\x1c\n\x0f\x64\x61te_in_passage\x18\x15 \x01(\x08H\x0c\x88\x01\x01\x12\x1a\n\rfusion_weight\x18\x16 \x01(\x01H\r\x88\x01\x01\x12\x1b\n\x0e\x63ontext_weight\x18\x17 \x01(\x01H\x0e\x88\x01\x01\x12\x19\n\x0cunnamed_odds\x18\x18 \x01(\x01H\x0f\x88\x01\x01\x12#\n\x16recency_half_life_days\x18\x19 \x01(\x01H\x10\x88\x01\x01\x12\x34\n\x0e\x62oost_divisors\x18\x1a \x01(\x0b\x32\x1c.recallmesh.v1.BoostDivisors\x12.\n\x0b\x62udget_hits\x18\x1b \x01(\x0b\x32\x19.recallmesh.v1.BudgetHits\x12\x32\n\rbudget_shares\x18\x1c \x01(\x0b\x32\x1b.recallmesh.v1.BudgetShares\x12\x17\n\nbudget_min\x18\x1d \x01(\x05H\x11\x88\x01\x01\x12\x17\n\nbudget_max\x18\x1e \x01(\x05H\x12\x88\x01\x01\x42\x0c\n\n_rerankingB\x0e\n\x0c_cap_per_armB\x0f\n\r_rerank_limitB\x10\n\x0e_recency_alphaB\x11\n\x0f_temporal_alphaB\x0e\n\x0c_proof_alphaB\x11\n\x0f_graph_strategyB\x16\n\x14_prefer_observationsB\x0e\n\x0c_rerank_waveB\x15\n\x13_rerank_stop_placesB\x15\n\x13_rerank_stop_marginB\x08\n\x06_rrf_kB\x12\n\x10_date_in_passageB\x10\n\x0e_fusion_weightB\x11\n\x0f_context_weightB\x0f\n\r_unnamed_oddsB\x19\n\x17_recency_half_life_daysB\r\n\x0b_budget_minB\r\n\x0b_budget_max\"\x16\n\x06\x41rmSet\x12\x0c\n\x04\x61rms\x18\x01 \x03(\t\"\x8b\x01\n\tArmBoosts\x12\x34\n\x06levels\x18\x01 \x03(\x0b\x32$.recallmesh.v1.ArmBoosts.LevelsEntry\x1aH\n\x0bLevelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0e\x32\x19.recallmesh.v1.BoostLevel:\x02\x38\x01\"\x93\x01\n\tMinScores\x12\x15\n\x08semantic\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x07keyword\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x15\n\x08reranker\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\x05\x66inal\x18\x04 \x01(\x01H\x03\x88\x01\x01\x42\x0b\n\t_semanticB\n\n\x08_keywordB\x0b\n\t_rerankerB\x08\n\x06_final\"e\n\rBoostDivisors\x12\x10\n\x03low\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x06medium\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x11\n\x04high\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\x06\n\x04_lowB\t\n\x07_mediumB\x07\n\x05_high\"\\\n\nBudgetHits\x12\x10\n\x03low\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x10\n\x03mid\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x11\n\x04high\x18\x03 \x01(\x05H\x02\x88\x01\x01\x42\x06\n\x04_lowB\x06\n\x04_midB\x07\n\x05_high\"^\n\x0c\x42udgetShares\x12\x10\n\x03low\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x10\n\x03mid\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x11\n\x04high\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\x06\n\x04_lowB\x06\n\x04_midB\x07\n\x05_high*Q\n\x06\x42udget\x12\x16\n\x12\x42UDGET_UNSPECIFIED\x10\x00\x12\x0e\n\nBUDGET_LOW\x10\x01\x12\x0e\n\nBUDGET_MID\x10\x02\x12\x0f\n\x0b\x42UDGET_HIGH\x10\x03*Z\n\nBudgetMode\x12\x1b\n\x17\x42UDGET_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x42UDGET_MODE_FIXED\x10\x01\x12\x18\n\x14\x42UDGET_MODE_ADAPTIVE\x10\x02*l\n\nBoostLevel\x12\x1b\n\x17\x42OOST_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x42OOST_LEVEL_LOW\x10\x01\x12\x16\n\x12\x42OOST_LEVEL_MEDIUM\x10\x02\x12\x14\n\x10\x42OOST_LEVEL_HIGH\x10\x03*~\n\x0cRecencyCurve\x12\x1d\n\x19RECENCY_CURVE_UNSPECIFIED\x10\x00\x12\x18\n\x14RECENCY_CURVE_LINEAR\x10\x01\x12\x1d\n\x19RECENCY_CURVE_EXPONENTIAL\x10\x02\x12\x16\n\x12RECENCY_CURVE_NONE\x10\x03*{\n\x0cTuningOrigin\x12\x1d\n\x19TUNING_ORIGIN_UNSPECIFIED\x10\x00\x12\x19\n\x15TUNING_ORIGIN_SERVICE\x10\x01\x12\x16\n\x12TUNING_ORIGIN_BANK\x10\x02\x12\x19\n\x15TUNING_ORIGIN_REQUEST\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,22 +33,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ARMBOOSTS_LEVELSENTRY']._loaded_options = None
   _globals['_ARMBOOSTS_LEVELSENTRY']._serialized_options = b'8\001'
-  _globals['_BUDGET']._serialized_start=969
-  _globals['_BUDGET']._serialized_end=1050
-  _globals['_BUDGETMODE']._serialized_start=1052
-  _globals['_BUDGETMODE']._serialized_end=1142
-  _globals['_BOOSTLEVEL']._serialized_start=1144
-  _globals['_BOOSTLEVEL']._serialized_end=1252
-  _globals['_RECENCYCURVE']._serialized_start=1254
-  _globals['_RECENCYCURVE']._serialized_end=1380
+  _globals['_BUDGET']._serialized_start=1932
+  _globals['_BUDGET']._serialized_end=2013
+  _globals['_BUDGETMODE']._serialized_start=2015
+  _globals['_BUDGETMODE']._serialized_end=2105
+  _globals['_BOOSTLEVEL']._serialized_start=2107
+  _globals['_BOOSTLEVEL']._serialized_end=2215
+  _globals['_RECENCYCURVE']._serialized_start=2217
+  _globals['_RECENCYCURVE']._serialized_end=2343
+  _globals['_TUNINGORIGIN']._serialized_start=2345
+  _globals['_TUNINGORIGIN']._serialized_end=2468
   _globals['_RECALLTUNING']._serialized_start=46
-  _globals['_RECALLTUNING']._serialized_end=651
-  _globals['_ARMSET']._serialized_start=653
-  _globals['_ARMSET']._serialized_end=675
-  _globals['_ARMBOOSTS']._serialized_start=678
-  _globals['_ARMBOOSTS']._serialized_end=817
-  _globals['_ARMBOOSTS_LEVELSENTRY']._serialized_start=745
-  _globals['_ARMBOOSTS_LEVELSENTRY']._serialized_end=817
-  _globals['_MINSCORES']._serialized_start=820
-  _globals['_MINSCORES']._serialized_end=967
+  _globals['_RECALLTUNING']._serialized_end=1321
+  _globals['_ARMSET']._serialized_start=1323
+  _globals['_ARMSET']._serialized_end=1345
+  _globals['_ARMBOOSTS']._serialized_start=1348
+  _globals['_ARMBOOSTS']._serialized_end=1487
+  _globals['_ARMBOOSTS_LEVELSENTRY']._serialized_start=1415
+  _globals['_ARMBOOSTS_LEVELSENTRY']._serialized_end=1487
+  _globals['_MINSCORES']._serialized_start=1490
+  _globals['_MINSCORES']._serialized_end=1637
+  _globals['_BOOSTDIVISORS']._serialized_start=1639
+  _globals['_BOOSTDIVISORS']._serialized_end=1740
+  _globals['_BUDGETHITS']._serialized_start=1742
+  _globals['_BUDGETHITS']._serialized_end=1834
+  _globals['_BUDGETSHARES']._serialized_start=1836
+  _globals['_BUDGETSHARES']._serialized_end=1930
 # @@protoc_insertion_point(module_scope)

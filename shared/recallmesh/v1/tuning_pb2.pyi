@@ -28,11 +28,11 @@ class _BudgetEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Budget.ValueTy
     BUDGET_UNSPECIFIED: _Budget.ValueType  # 0
     """Do not use this default value."""
     BUDGET_LOW: _Budget.ValueType  # 1
-    """100 hits of each arm and fact type, if fixed."""
+    """100 hits of each arm and fact type, if fixed and not said otherwise."""
     BUDGET_MID: _Budget.ValueType  # 2
-    """300 hits of each arm and fact type, if fixed."""
+    """300 hits of each arm and fact type, if fixed and not said otherwise."""
     BUDGET_HIGH: _Budget.ValueType  # 3
-    """1,000 hits of each arm and fact type, if fixed."""
+    """1,000 hits of each arm and fact type, if fixed and not said otherwise."""
 
 class Budget(_Budget, metaclass=_BudgetEnumTypeWrapper):
     """How deep to search. More may be added."""
@@ -40,11 +40,11 @@ class Budget(_Budget, metaclass=_BudgetEnumTypeWrapper):
 BUDGET_UNSPECIFIED: Budget.ValueType  # 0
 """Do not use this default value."""
 BUDGET_LOW: Budget.ValueType  # 1
-"""100 hits of each arm and fact type, if fixed."""
+"""100 hits of each arm and fact type, if fixed and not said otherwise."""
 BUDGET_MID: Budget.ValueType  # 2
-"""300 hits of each arm and fact type, if fixed."""
+"""300 hits of each arm and fact type, if fixed and not said otherwise."""
 BUDGET_HIGH: Budget.ValueType  # 3
-"""1,000 hits of each arm and fact type, if fixed."""
+"""1,000 hits of each arm and fact type, if fixed and not said otherwise."""
 Global___Budget: _TypeAlias = Budget  # noqa: Y015
 
 class _BudgetMode:
@@ -80,11 +80,11 @@ class _BoostLevelEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BoostLevel
     BOOST_LEVEL_UNSPECIFIED: _BoostLevel.ValueType  # 0
     """Do not use this default value."""
     BOOST_LEVEL_LOW: _BoostLevel.ValueType  # 1
-    """Its ranks are divided by 2 for ordering."""
+    """Its ranks are divided by 2 for ordering, if not said otherwise."""
     BOOST_LEVEL_MEDIUM: _BoostLevel.ValueType  # 2
-    """Its ranks are divided by 4 for ordering."""
+    """Its ranks are divided by 4 for ordering, if not said otherwise."""
     BOOST_LEVEL_HIGH: _BoostLevel.ValueType  # 3
-    """Its ranks are divided by 8 for ordering."""
+    """Its ranks are divided by 8 for ordering, if not said otherwise."""
 
 class BoostLevel(_BoostLevel, metaclass=_BoostLevelEnumTypeWrapper):
     """How strongly an arm is favoured. More may be added."""
@@ -92,11 +92,11 @@ class BoostLevel(_BoostLevel, metaclass=_BoostLevelEnumTypeWrapper):
 BOOST_LEVEL_UNSPECIFIED: BoostLevel.ValueType  # 0
 """Do not use this default value."""
 BOOST_LEVEL_LOW: BoostLevel.ValueType  # 1
-"""Its ranks are divided by 2 for ordering."""
+"""Its ranks are divided by 2 for ordering, if not said otherwise."""
 BOOST_LEVEL_MEDIUM: BoostLevel.ValueType  # 2
-"""Its ranks are divided by 4 for ordering."""
+"""Its ranks are divided by 4 for ordering, if not said otherwise."""
 BOOST_LEVEL_HIGH: BoostLevel.ValueType  # 3
-"""Its ranks are divided by 8 for ordering."""
+"""Its ranks are divided by 8 for ordering, if not said otherwise."""
 Global___BoostLevel: _TypeAlias = BoostLevel  # noqa: Y015
 
 class _RecencyCurve:
@@ -110,7 +110,7 @@ class _RecencyCurveEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RecencyC
     RECENCY_CURVE_LINEAR: _RecencyCurve.ValueType  # 1
     """From 1 today to 0.1 after a year."""
     RECENCY_CURVE_EXPONENTIAL: _RecencyCurve.ValueType  # 2
-    """Halved every 90 days."""
+    """Halved every recency_half_life_days, 90 if not said otherwise."""
     RECENCY_CURVE_NONE: _RecencyCurve.ValueType  # 3
     """Not at all."""
 
@@ -122,10 +122,38 @@ RECENCY_CURVE_UNSPECIFIED: RecencyCurve.ValueType  # 0
 RECENCY_CURVE_LINEAR: RecencyCurve.ValueType  # 1
 """From 1 today to 0.1 after a year."""
 RECENCY_CURVE_EXPONENTIAL: RecencyCurve.ValueType  # 2
-"""Halved every 90 days."""
+"""Halved every recency_half_life_days, 90 if not said otherwise."""
 RECENCY_CURVE_NONE: RecencyCurve.ValueType  # 3
 """Not at all."""
 Global___RecencyCurve: _TypeAlias = RecencyCurve  # noqa: Y015
+
+class _TuningOrigin:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TuningOriginEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TuningOrigin.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TUNING_ORIGIN_UNSPECIFIED: _TuningOrigin.ValueType  # 0
+    """Do not use this default value."""
+    TUNING_ORIGIN_SERVICE: _TuningOrigin.ValueType  # 1
+    """The recall service's settings."""
+    TUNING_ORIGIN_BANK: _TuningOrigin.ValueType  # 2
+    """The bank's configuration."""
+    TUNING_ORIGIN_REQUEST: _TuningOrigin.ValueType  # 3
+    """The request."""
+
+class TuningOrigin(_TuningOrigin, metaclass=_TuningOriginEnumTypeWrapper):
+    """Where a value in force comes from. More may be added."""
+
+TUNING_ORIGIN_UNSPECIFIED: TuningOrigin.ValueType  # 0
+"""Do not use this default value."""
+TUNING_ORIGIN_SERVICE: TuningOrigin.ValueType  # 1
+"""The recall service's settings."""
+TUNING_ORIGIN_BANK: TuningOrigin.ValueType  # 2
+"""The bank's configuration."""
+TUNING_ORIGIN_REQUEST: TuningOrigin.ValueType  # 3
+"""The request."""
+Global___TuningOrigin: _TypeAlias = TuningOrigin  # noqa: Y015
 
 @_typing.final
 class RecallTuning(_message.Message):
@@ -146,12 +174,26 @@ class RecallTuning(_message.Message):
     PROOF_ALPHA_FIELD_NUMBER: _builtins.int
     GRAPH_STRATEGY_FIELD_NUMBER: _builtins.int
     PREFER_OBSERVATIONS_FIELD_NUMBER: _builtins.int
+    RERANK_WAVE_FIELD_NUMBER: _builtins.int
+    RERANK_STOP_PLACES_FIELD_NUMBER: _builtins.int
+    RERANK_STOP_MARGIN_FIELD_NUMBER: _builtins.int
+    RRF_K_FIELD_NUMBER: _builtins.int
+    DATE_IN_PASSAGE_FIELD_NUMBER: _builtins.int
+    FUSION_WEIGHT_FIELD_NUMBER: _builtins.int
+    CONTEXT_WEIGHT_FIELD_NUMBER: _builtins.int
+    UNNAMED_ODDS_FIELD_NUMBER: _builtins.int
+    RECENCY_HALF_LIFE_DAYS_FIELD_NUMBER: _builtins.int
+    BOOST_DIVISORS_FIELD_NUMBER: _builtins.int
+    BUDGET_HITS_FIELD_NUMBER: _builtins.int
+    BUDGET_SHARES_FIELD_NUMBER: _builtins.int
+    BUDGET_MIN_FIELD_NUMBER: _builtins.int
+    BUDGET_MAX_FIELD_NUMBER: _builtins.int
     reranking: _builtins.bool
     """Whether to rerank with the cross-encoder."""
     budget_mode: Global___BudgetMode.ValueType
     """Where a budget's number of hits comes from. Unspecified: not said."""
     cap_per_arm: _builtins.int
-    """The most hits of one arm that enter fusion, 0 or more; 0 means no cap."""
+    """The most hits of one arm that enter fusion, in [0, 10000]; 0 means no cap."""
     rerank_limit: _builtins.int
     """The most candidates to rerank, in [0, 2000]. The others follow in fused order."""
     recency_curve: Global___RecencyCurve.ValueType
@@ -166,6 +208,32 @@ class RecallTuning(_message.Message):
     """The graph arm's strategy: link_expansion, bfs or mpfp."""
     prefer_observations: _builtins.bool
     """Whether a returned observation replaces the facts it was built from."""
+    rerank_wave: _builtins.int
+    """How many candidates the reranker reads at a time, until the answer is sure, in [0, 2000]. 0: all at once."""
+    rerank_stop_places: _builtins.int
+    """With waves: the first places of the answer that must be sure before reading stops, in [0, 2000]. 0: all that are
+    packed.
+    """
+    rerank_stop_margin: _builtins.float
+    """With waves: by how much the raw score of a later candidate may plausibly exceed the best of the last wave, in
+    [0, 20].
+    """
+    rrf_k: _builtins.int
+    """The k of RRF's 1/(k + rank), in [1, 10000]."""
+    date_in_passage: _builtins.bool
+    """Whether the cross-encoder reads a memory's date before its text."""
+    fusion_weight: _builtins.float
+    """What the fused rank counts beside the cross-encoder, in [0, 4]. 0: nothing."""
+    context_weight: _builtins.float
+    """What nearness by context counts beside the cross-encoder, in [0, 20]. 0: nothing."""
+    unnamed_odds: _builtins.float
+    """The factor on the odds of what mentions none of the entities that the query names, in (0, 1]."""
+    recency_half_life_days: _builtins.float
+    """The age in days at which the exponential curve is at one half, in (0, 36500]."""
+    budget_min: _builtins.int
+    """The fewest hits of an adaptive budget, in [1, 2000]; not greater than budget_max where both are said."""
+    budget_max: _builtins.int
+    """The most hits of an adaptive budget, in [1, 2000]. Where budget_min is greater, that is what counts."""
     @_builtins.property
     def arms(self) -> Global___ArmSet:
         """The arms to ask. Absent: all that are configured."""
@@ -177,6 +245,18 @@ class RecallTuning(_message.Message):
     @_builtins.property
     def min_scores(self) -> Global___MinScores:
         """The floors."""
+
+    @_builtins.property
+    def boost_divisors(self) -> Global___BoostDivisors:
+        """What a favoured arm's ranks are divided by."""
+
+    @_builtins.property
+    def budget_hits(self) -> Global___BudgetHits:
+        """The fixed numbers of hits."""
+
+    @_builtins.property
+    def budget_shares(self) -> Global___BudgetShares:
+        """The adaptive numbers of hits."""
 
     def __init__(
         self,
@@ -194,13 +274,37 @@ class RecallTuning(_message.Message):
         proof_alpha: _builtins.float | None = ...,
         graph_strategy: _builtins.str | None = ...,
         prefer_observations: _builtins.bool | None = ...,
+        rerank_wave: _builtins.int | None = ...,
+        rerank_stop_places: _builtins.int | None = ...,
+        rerank_stop_margin: _builtins.float | None = ...,
+        rrf_k: _builtins.int | None = ...,
+        date_in_passage: _builtins.bool | None = ...,
+        fusion_weight: _builtins.float | None = ...,
+        context_weight: _builtins.float | None = ...,
+        unnamed_odds: _builtins.float | None = ...,
+        recency_half_life_days: _builtins.float | None = ...,
+        boost_divisors: Global___BoostDivisors | None = ...,
+        budget_hits: Global___BudgetHits | None = ...,
+        budget_shares: Global___BudgetShares | None = ...,
+        budget_min: _builtins.int | None = ...,
+        budget_max: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cap_per_arm", b"_cap_per_arm", "_graph_strategy", b"_graph_strategy", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_rerank_limit", b"_rerank_limit", "_reranking", b"_reranking", "_temporal_alpha", b"_temporal_alpha", "arms", b"arms", "boosts", b"boosts", "cap_per_arm", b"cap_per_arm", "graph_strategy", b"graph_strategy", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "rerank_limit", b"rerank_limit", "reranking", b"reranking", "temporal_alpha", b"temporal_alpha"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max", "_budget_min", b"_budget_min", "_cap_per_arm", b"_cap_per_arm", "_context_weight", b"_context_weight", "_date_in_passage", b"_date_in_passage", "_fusion_weight", b"_fusion_weight", "_graph_strategy", b"_graph_strategy", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_recency_half_life_days", b"_recency_half_life_days", "_rerank_limit", b"_rerank_limit", "_rerank_stop_margin", b"_rerank_stop_margin", "_rerank_stop_places", b"_rerank_stop_places", "_rerank_wave", b"_rerank_wave", "_reranking", b"_reranking", "_rrf_k", b"_rrf_k", "_temporal_alpha", b"_temporal_alpha", "_unnamed_odds", b"_unnamed_odds", "arms", b"arms", "boost_divisors", b"boost_divisors", "boosts", b"boosts", "budget_hits", b"budget_hits", "budget_max", b"budget_max", "budget_min", b"budget_min", "budget_shares", b"budget_shares", "cap_per_arm", b"cap_per_arm", "context_weight", b"context_weight", "date_in_passage", b"date_in_passage", "fusion_weight", b"fusion_weight", "graph_strategy", b"graph_strategy", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "recency_half_life_days", b"recency_half_life_days", "rerank_limit", b"rerank_limit", "rerank_stop_margin", b"rerank_stop_margin", "rerank_stop_places", b"rerank_stop_places", "rerank_wave", b"rerank_wave", "reranking", b"reranking", "rrf_k", b"rrf_k", "temporal_alpha", b"temporal_alpha", "unnamed_odds", b"unnamed_odds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cap_per_arm", b"_cap_per_arm", "_graph_strategy", b"_graph_strategy", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_rerank_limit", b"_rerank_limit", "_reranking", b"_reranking", "_temporal_alpha", b"_temporal_alpha", "arms", b"arms", "boosts", b"boosts", "budget_mode", b"budget_mode", "cap_per_arm", b"cap_per_arm", "graph_strategy", b"graph_strategy", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "recency_curve", b"recency_curve", "rerank_limit", b"rerank_limit", "reranking", b"reranking", "temporal_alpha", b"temporal_alpha"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max", "_budget_min", b"_budget_min", "_cap_per_arm", b"_cap_per_arm", "_context_weight", b"_context_weight", "_date_in_passage", b"_date_in_passage", "_fusion_weight", b"_fusion_weight", "_graph_strategy", b"_graph_strategy", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_recency_half_life_days", b"_recency_half_life_days", "_rerank_limit", b"_rerank_limit", "_rerank_stop_margin", b"_rerank_stop_margin", "_rerank_stop_places", b"_rerank_stop_places", "_rerank_wave", b"_rerank_wave", "_reranking", b"_reranking", "_rrf_k", b"_rrf_k", "_temporal_alpha", b"_temporal_alpha", "_unnamed_odds", b"_unnamed_odds", "arms", b"arms", "boost_divisors", b"boost_divisors", "boosts", b"boosts", "budget_hits", b"budget_hits", "budget_max", b"budget_max", "budget_min", b"budget_min", "budget_mode", b"budget_mode", "budget_shares", b"budget_shares", "cap_per_arm", b"cap_per_arm", "context_weight", b"context_weight", "date_in_passage", b"date_in_passage", "fusion_weight", b"fusion_weight", "graph_strategy", b"graph_strategy", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "recency_curve", b"recency_curve", "recency_half_life_days", b"recency_half_life_days", "rerank_limit", b"rerank_limit", "rerank_stop_margin", b"rerank_stop_margin", "rerank_stop_places", b"rerank_stop_places", "rerank_wave", b"rerank_wave", "reranking", b"reranking", "rrf_k", b"rrf_k", "temporal_alpha", b"temporal_alpha", "unnamed_odds", b"unnamed_odds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__budget_max: _TypeAlias = _typing.Literal["budget_max"]  # noqa: Y015
+    _WhichOneofArgType__budget_max: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max"]  # noqa: Y015
+    _WhichOneofReturnType__budget_min: _TypeAlias = _typing.Literal["budget_min"]  # noqa: Y015
+    _WhichOneofArgType__budget_min: _TypeAlias = _typing.Literal["_budget_min", b"_budget_min"]  # noqa: Y015
     _WhichOneofReturnType__cap_per_arm: _TypeAlias = _typing.Literal["cap_per_arm"]  # noqa: Y015
     _WhichOneofArgType__cap_per_arm: _TypeAlias = _typing.Literal["_cap_per_arm", b"_cap_per_arm"]  # noqa: Y015
+    _WhichOneofReturnType__context_weight: _TypeAlias = _typing.Literal["context_weight"]  # noqa: Y015
+    _WhichOneofArgType__context_weight: _TypeAlias = _typing.Literal["_context_weight", b"_context_weight"]  # noqa: Y015
+    _WhichOneofReturnType__date_in_passage: _TypeAlias = _typing.Literal["date_in_passage"]  # noqa: Y015
+    _WhichOneofArgType__date_in_passage: _TypeAlias = _typing.Literal["_date_in_passage", b"_date_in_passage"]  # noqa: Y015
+    _WhichOneofReturnType__fusion_weight: _TypeAlias = _typing.Literal["fusion_weight"]  # noqa: Y015
+    _WhichOneofArgType__fusion_weight: _TypeAlias = _typing.Literal["_fusion_weight", b"_fusion_weight"]  # noqa: Y015
     _WhichOneofReturnType__graph_strategy: _TypeAlias = _typing.Literal["graph_strategy"]  # noqa: Y015
     _WhichOneofArgType__graph_strategy: _TypeAlias = _typing.Literal["_graph_strategy", b"_graph_strategy"]  # noqa: Y015
     _WhichOneofReturnType__prefer_observations: _TypeAlias = _typing.Literal["prefer_observations"]  # noqa: Y015
@@ -209,14 +313,36 @@ class RecallTuning(_message.Message):
     _WhichOneofArgType__proof_alpha: _TypeAlias = _typing.Literal["_proof_alpha", b"_proof_alpha"]  # noqa: Y015
     _WhichOneofReturnType__recency_alpha: _TypeAlias = _typing.Literal["recency_alpha"]  # noqa: Y015
     _WhichOneofArgType__recency_alpha: _TypeAlias = _typing.Literal["_recency_alpha", b"_recency_alpha"]  # noqa: Y015
+    _WhichOneofReturnType__recency_half_life_days: _TypeAlias = _typing.Literal["recency_half_life_days"]  # noqa: Y015
+    _WhichOneofArgType__recency_half_life_days: _TypeAlias = _typing.Literal["_recency_half_life_days", b"_recency_half_life_days"]  # noqa: Y015
     _WhichOneofReturnType__rerank_limit: _TypeAlias = _typing.Literal["rerank_limit"]  # noqa: Y015
     _WhichOneofArgType__rerank_limit: _TypeAlias = _typing.Literal["_rerank_limit", b"_rerank_limit"]  # noqa: Y015
+    _WhichOneofReturnType__rerank_stop_margin: _TypeAlias = _typing.Literal["rerank_stop_margin"]  # noqa: Y015
+    _WhichOneofArgType__rerank_stop_margin: _TypeAlias = _typing.Literal["_rerank_stop_margin", b"_rerank_stop_margin"]  # noqa: Y015
+    _WhichOneofReturnType__rerank_stop_places: _TypeAlias = _typing.Literal["rerank_stop_places"]  # noqa: Y015
+    _WhichOneofArgType__rerank_stop_places: _TypeAlias = _typing.Literal["_rerank_stop_places", b"_rerank_stop_places"]  # noqa: Y015
+    _WhichOneofReturnType__rerank_wave: _TypeAlias = _typing.Literal["rerank_wave"]  # noqa: Y015
+    _WhichOneofArgType__rerank_wave: _TypeAlias = _typing.Literal["_rerank_wave", b"_rerank_wave"]  # noqa: Y015
     _WhichOneofReturnType__reranking: _TypeAlias = _typing.Literal["reranking"]  # noqa: Y015
     _WhichOneofArgType__reranking: _TypeAlias = _typing.Literal["_reranking", b"_reranking"]  # noqa: Y015
+    _WhichOneofReturnType__rrf_k: _TypeAlias = _typing.Literal["rrf_k"]  # noqa: Y015
+    _WhichOneofArgType__rrf_k: _TypeAlias = _typing.Literal["_rrf_k", b"_rrf_k"]  # noqa: Y015
     _WhichOneofReturnType__temporal_alpha: _TypeAlias = _typing.Literal["temporal_alpha"]  # noqa: Y015
     _WhichOneofArgType__temporal_alpha: _TypeAlias = _typing.Literal["_temporal_alpha", b"_temporal_alpha"]  # noqa: Y015
+    _WhichOneofReturnType__unnamed_odds: _TypeAlias = _typing.Literal["unnamed_odds"]  # noqa: Y015
+    _WhichOneofArgType__unnamed_odds: _TypeAlias = _typing.Literal["_unnamed_odds", b"_unnamed_odds"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__budget_max) -> _WhichOneofReturnType__budget_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__budget_min) -> _WhichOneofReturnType__budget_min | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cap_per_arm) -> _WhichOneofReturnType__cap_per_arm | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__context_weight) -> _WhichOneofReturnType__context_weight | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__date_in_passage) -> _WhichOneofReturnType__date_in_passage | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__fusion_weight) -> _WhichOneofReturnType__fusion_weight | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__graph_strategy) -> _WhichOneofReturnType__graph_strategy | None: ...
     @_typing.overload
@@ -226,11 +352,23 @@ class RecallTuning(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__recency_alpha) -> _WhichOneofReturnType__recency_alpha | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__recency_half_life_days) -> _WhichOneofReturnType__recency_half_life_days | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rerank_limit) -> _WhichOneofReturnType__rerank_limit | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rerank_stop_margin) -> _WhichOneofReturnType__rerank_stop_margin | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rerank_stop_places) -> _WhichOneofReturnType__rerank_stop_places | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rerank_wave) -> _WhichOneofReturnType__rerank_wave | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__reranking) -> _WhichOneofReturnType__reranking | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rrf_k) -> _WhichOneofReturnType__rrf_k | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__temporal_alpha) -> _WhichOneofReturnType__temporal_alpha | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__unnamed_odds) -> _WhichOneofReturnType__unnamed_odds | None: ...
 
 Global___RecallTuning: _TypeAlias = RecallTuning  # noqa: Y015
 
@@ -304,7 +442,9 @@ Global___ArmBoosts: _TypeAlias = ArmBoosts  # noqa: Y015
 
 @_typing.final
 class MinScores(_message.Message):
-    """Floors, inclusive. An absent one is no floor."""
+    """Floors, inclusive, each said by itself. One that is absent at every level is no floor; the least value lifts one that
+    the bank or the service has set.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -350,3 +490,126 @@ class MinScores(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__semantic) -> _WhichOneofReturnType__semantic | None: ...
 
 Global___MinScores: _TypeAlias = MinScores  # noqa: Y015
+
+@_typing.final
+class BoostDivisors(_message.Message):
+    """What ranks are divided by, for each level, in [1, 1000]. An absent one is not said."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOW_FIELD_NUMBER: _builtins.int
+    MEDIUM_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    low: _builtins.float
+    """At BOOST_LEVEL_LOW."""
+    medium: _builtins.float
+    """At BOOST_LEVEL_MEDIUM."""
+    high: _builtins.float
+    """At BOOST_LEVEL_HIGH."""
+    def __init__(
+        self,
+        *,
+        low: _builtins.float | None = ...,
+        medium: _builtins.float | None = ...,
+        high: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_medium", b"_medium", "high", b"high", "low", b"low", "medium", b"medium"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_medium", b"_medium", "high", b"high", "low", b"low", "medium", b"medium"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
+    _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
+    _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
+    _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
+    _WhichOneofReturnType__medium: _TypeAlias = _typing.Literal["medium"]  # noqa: Y015
+    _WhichOneofArgType__medium: _TypeAlias = _typing.Literal["_medium", b"_medium"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__medium) -> _WhichOneofReturnType__medium | None: ...
+
+Global___BoostDivisors: _TypeAlias = BoostDivisors  # noqa: Y015
+
+@_typing.final
+class BudgetHits(_message.Message):
+    """How many hits an arm gives of each fact type, if fixed, in [1, 2000]. An absent one is not said."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOW_FIELD_NUMBER: _builtins.int
+    MID_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    low: _builtins.int
+    """At BUDGET_LOW."""
+    mid: _builtins.int
+    """At BUDGET_MID."""
+    high: _builtins.int
+    """At BUDGET_HIGH."""
+    def __init__(
+        self,
+        *,
+        low: _builtins.int | None = ...,
+        mid: _builtins.int | None = ...,
+        high: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_mid", b"_mid", "high", b"high", "low", b"low", "mid", b"mid"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_mid", b"_mid", "high", b"high", "low", b"low", "mid", b"mid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
+    _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
+    _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
+    _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
+    _WhichOneofReturnType__mid: _TypeAlias = _typing.Literal["mid"]  # noqa: Y015
+    _WhichOneofArgType__mid: _TypeAlias = _typing.Literal["_mid", b"_mid"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mid) -> _WhichOneofReturnType__mid | None: ...
+
+Global___BudgetHits: _TypeAlias = BudgetHits  # noqa: Y015
+
+@_typing.final
+class BudgetShares(_message.Message):
+    """The same as a share of max_tokens, if adaptive, in (0, 1]. An absent one is not said."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOW_FIELD_NUMBER: _builtins.int
+    MID_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    low: _builtins.float
+    """At BUDGET_LOW."""
+    mid: _builtins.float
+    """At BUDGET_MID."""
+    high: _builtins.float
+    """At BUDGET_HIGH."""
+    def __init__(
+        self,
+        *,
+        low: _builtins.float | None = ...,
+        mid: _builtins.float | None = ...,
+        high: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_mid", b"_mid", "high", b"high", "low", b"low", "mid", b"mid"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "_mid", b"_mid", "high", b"high", "low", b"low", "mid", b"mid"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
+    _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
+    _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
+    _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
+    _WhichOneofReturnType__mid: _TypeAlias = _typing.Literal["mid"]  # noqa: Y015
+    _WhichOneofArgType__mid: _TypeAlias = _typing.Literal["_mid", b"_mid"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mid) -> _WhichOneofReturnType__mid | None: ...
+
+Global___BudgetShares: _TypeAlias = BudgetShares  # noqa: Y015

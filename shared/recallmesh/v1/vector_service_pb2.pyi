@@ -111,6 +111,7 @@ class VectorQuery(_message.Message):
     MIN_SCORE_FIELD_NUMBER: _builtins.int
     EXCLUDE_IDS_FIELD_NUMBER: _builtins.int
     WITHOUT_TIMES_FIELD_NUMBER: _builtins.int
+    BEGINS_IN_WINDOW_FIELD_NUMBER: _builtins.int
     bank_uid: _builtins.str
     """The bank's uid. Required. An unknown one has no hits."""
     field: Global___VectorField.ValueType
@@ -121,6 +122,8 @@ class VectorQuery(_message.Message):
     """A floor on the cosine, inclusive, in [-1, 1]. Absent: none."""
     without_times: _builtins.bool
     """Leave the hits' own times out: reading and sending them costs more than the rest of a hit. The default: they come."""
+    begins_in_window: _builtins.bool
+    """Only memories whose own time begins in the window. The default: those that overlap it."""
     @_builtins.property
     def vector(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """What to be near to, of unit length. Required."""
@@ -154,10 +157,11 @@ class VectorQuery(_message.Message):
         min_score: _builtins.float | None = ...,
         exclude_ids: _abc.Iterable[_builtins.str] | None = ...,
         without_times: _builtins.bool = ...,
+        begins_in_window: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "min_score", b"min_score", "tags", b"tags", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "bank_uid", b"bank_uid", "exclude_ids", b"exclude_ids", "fact_types", b"fact_types", "field", b"field", "limit", b"limit", "min_score", b"min_score", "tags", b"tags", "vector", b"vector", "window", b"window", "without_times", b"without_times"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "bank_uid", b"bank_uid", "begins_in_window", b"begins_in_window", "exclude_ids", b"exclude_ids", "fact_types", b"fact_types", "field", b"field", "limit", b"limit", "min_score", b"min_score", "tags", b"tags", "vector", b"vector", "window", b"window", "without_times", b"without_times"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__min_score: _TypeAlias = _typing.Literal["min_score"]  # noqa: Y015
     _WhichOneofArgType__min_score: _TypeAlias = _typing.Literal["_min_score", b"_min_score"]  # noqa: Y015

@@ -112,7 +112,8 @@ def query_condition(query: VectorQuery) -> Condition:
     if query.fact_types:
         parts.append(AnyOf(TYPE, tuple(fact_type.value for fact_type in query.fact_types)))
     if query.window is not None:
-        parts += [AtMost(START, micros(query.window.end)), AtLeast(END, micros(query.window.start))]
+        ends = START if query.begins else END
+        parts += [AtMost(START, micros(query.window.end)), AtLeast(ends, micros(query.window.start))]
     parts.append(tag_condition(query.tags))
     return all_of(parts)
 

@@ -40,6 +40,8 @@ TIES_MIN, TIES_MAX, TIES_PER_HIT = 1024, 8192, 32
 """How far a search is widened to order ties at its end by id: so many for each hit asked for, within these; beyond, the
 store's own order decides. Reading 8,192 of 12,000 equal vectors takes 50 ms, 1,024 of them 5 ms."""
 RETURNED = [MEMORY, TYPE, START, END]
+SYNC_TRIES = 5
+"""How often the log's files are listed anew when one is no longer there under its name: it takes one now and then."""
 FACES_MAX = 200_000
 """Points whose returned fields are kept in memory, about 0.3 KB each."""
 
@@ -167,9 +169,7 @@ class Shard:
             self._shard.update(operation)
             # The log is mapped memory that the package leaves to the kernel to write: safe from a killed process, but
             # not from a power cut. All its files: a full one is closed and the next begun in the same update.
-            log = self._path / "wal"
-            for path in (*log.iterdir(), log):
-                _sync(path)
+            sync_folder(self._path / "wal")
 
 
 def create_shard(path: Path, dimensions: int, *, index_from: int) -> Shard:
@@ -278,6 +278,23 @@ def _edge_condition(condition: Condition) -> EdgeCondition:  # noqa: PLR0911 -- 
             return q.Filter(must_not=[_edge_condition(part)])
         case _:
             assert_never(condition)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write a folder's files to the disk, and the folder.
+
+    The package makes the next file of its log beside the call and only then gives it its name: a file that was listed
+    may be there under another one.
+    """
+    for left in reversed(range(SYNC_TRIES)):
+        try:
+            for path in (*folder.iterdir(), folder):
+                _sync(path)
+        except FileNotFoundError:
+            if not left:
+                raise
+        else:
+            return
 
 
 def _sync(path: Path) -> None:

@@ -6,16 +6,18 @@ from recallmesh.core.time import Occurrence, Precision, Window
 
 TICK = timedelta(microseconds=1)
 """The smallest step of a datetime: a window's end is the last tick before the next one's start."""
-MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120}
 PRECISIONS = {
-    "hour": Precision.INSTANT,
     "day": Precision.DAY,
     "week": Precision.WEEK,
     "month": Precision.MONTH,
     "quarter": Precision.QUARTER,
+    "half": Precision.RANGE,
     "year": Precision.YEAR,
     "decade": Precision.DECADE,
 }
+CLOCK = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
+"""Units shorter than a day."""
 SEASON_START = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 """Meteorological seasons of the northern hemisphere; a winter belongs to the year it begins in."""
 
@@ -48,11 +50,13 @@ def date(year: int, month: int, number: int, zone: tzinfo | None) -> Occurrence:
 
 
 def unit(name: str, moment: datetime, offset: int = 0) -> Occurrence:
-    """Return the calendar unit (hour, day, week from Monday, …) so many units from the moment's."""
+    """Return the calendar unit (minute, hour, day, week from Monday, …) so many units from the moment's."""
     if name == "day":
         return day(moment, offset)
-    if name == "hour":
-        return stretch(*_hours(moment, offset), Precision.INSTANT)
+    if name in CLOCK:
+        start = moment.replace(second=0, microsecond=0) + CLOCK[name] * offset
+        start = start.replace(minute=0) if name == "hour" else start
+        return stretch(start, start + CLOCK[name], Precision.INSTANT)
     start = midnight(moment)
     if name == "week":
         start = start - timedelta(days=start.weekday()) + timedelta(weeks=offset)
@@ -99,7 +103,12 @@ def rolling(name: str, count: int, moment: datetime) -> Occurrence:
         start = first.replace(day=min(moment.day, last_day))
     else:
         start = moment - timedelta(**{f"{name}s": count})
-    return Occurrence(Window(midnight(start) if name != "hour" else start, moment), Precision.RANGE)
+    return Occurrence(Window(start if name in CLOCK else midnight(start), moment), Precision.RANGE)
+
+
+def half(number_of_year: int, number: int, zone: tzinfo | None) -> Occurrence:
+    """Return the first or the second half of a year."""
+    return unit("half", datetime(number_of_year, number * 6 - 5, 1, tzinfo=zone))
 
 
 def span(first: Occurrence, last: Occurrence) -> Occurrence:
@@ -108,8 +117,3 @@ def span(first: Occurrence, last: Occurrence) -> Occurrence:
         msg = "the first is after the last"
         raise ValueError(msg)
     return Occurrence(Window(first.window.start, last.window.end), Precision.RANGE)
-
-
-def _hours(moment: datetime, offset: int) -> tuple[datetime, datetime]:
-    start = moment.replace(minute=0, second=0, microsecond=0) + timedelta(hours=offset)
-    return start, start + timedelta(hours=1)

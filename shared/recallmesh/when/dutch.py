@@ -48,6 +48,8 @@ NUMBERS = {
         ("een", "twee", "drie", "vier", "vijf", "zes", "zeven", "acht", "negen", "tien", "elf", "twaalf"), start=1
     )
 } | {"één": 1, "een paar": 3, "paar": 3, "enkele": 3, "veertien": 14, "twintig": 20}
+NUMBERS |= {"dertien": 13, "vijftien": 15, "zestien": 16, "zeventien": 17, "achttien": 18, "negentien": 19}
+NUMBERS |= {"dertig": 30, "veertig": 40, "vijftig": 50, "zestig": 60, "negentig": 90}
 SEASONS = {
     "lente": "spring",
     "voorjaar": "spring",
@@ -88,7 +90,7 @@ DUTCH = Grammar(
         Phrase("vandaag|vanavond|vanmiddag|vanochtend|vanmorgen", "day", 0),
         # "de morgen" is the morning.
         Phrase(
-            r"(?<!goede\s)(?<!goeden\s)(?<!guten\s)(?<!de\s)(?<!deze\s)(?<!elke\s)(?<!iedere\s)(?<!'s\s)morgen",
+            r"(?<!goede\s)(?<!goeden\s)(?<!guten\s)(?<!de\s)(?<!deze\s)(?<!een\s)(?<!elke\s)(?<!iedere\s)(?<!'s\s)morgen",
             "day",
             1,
         ),
@@ -106,18 +108,23 @@ DUTCH = Grammar(
             "(?P<quarter>eerste|tweede|derde|vierde) kwartaal(?: (?:van )?(?:{year}|{rel}))?",
             "quarter",
         ),
+        Phrase("(?:de )?eerste helft van (?:{year}|{rel})", "half", 1),
+        Phrase("(?:de )?tweede helft van (?:{year}|{rel})", "half", 2),
         Phrase("{season} (?:van )?(?:{year}|{rel})", "season"),
         Phrase(f"{LAST} {{season}}", "season", -1),
         Phrase(f"{NEXT} {{season}}", "season", 1),
         Phrase("(?P<lead>(?:in de|in het|deze|dit|van de|sinds de|tijdens de) ){season}", "season"),
         Phrase("(?:de )?jaren '?{decade}", "decade"),
         Phrase("{n} {unit} geleden", "ago", -1),
+        Phrase("{n} minuten geleden|(?:één|een) minuut geleden", "ago", -1, unit="minute"),
+        Phrase("een half jaar geleden", "ago", -6, unit="month"),
         Phrase("sinds {n} {unit}", "rolling"),
         Phrase("over {n} {unit}", "ago", 1),
         Phrase(f"(?:in |gedurende )?(?:de )?(?:laatste|{LAST}) {{n}} {{unit}}", "rolling"),
         Phrase("(?:in |gedurende )?(?:de )?afgelopen dagen", "rolling_days", 3),
         Phrase(f"(?:het )?{LAST} weekend", "weekend", -1),
-        Phrase("(?:dit|in het) weekend", "weekend", 0),
+        Phrase("dit weekend", "weekend", 0),
+        Phrase("in het weekend", "weekend_gone", asked_only=True),
         Phrase(f"(?:het )?{NEXT} weekend", "weekend", 1),
         Phrase(f"(?:de |het )?{LAST} (?!dag|uur|uren|weken|maanden|jaren){{unit}}", "unit", -1),
         Phrase("(?:deze|dit) (?!dag|uur|uren|weken|maanden|jaren){unit}", "unit", 0),
@@ -128,7 +135,9 @@ DUTCH = Grammar(
         Phrase(f"(?:aanstaande|{NEXT}) {{weekday}}", "weekday", 1),
         Phrase("deze {weekday}", "weekday", 0),
         Phrase("op {weekday}", "weekday", -1, asked_only=True),
-        Phrase("(?:tussen|van) {from_year} (?:en|tot(?: en met)?) {year}", "years"),
+        Phrase("(?P<lead>(?:sinds|vanaf|voor|vóór|na|tot|van|tussen) ){weekday}", "weekday", -1, asked_only=True),
+        Phrase("(?P<lead>(?:tot|en|tot en met|t/m) ){weekday}", "weekday", -1, asked_only=True, bound=True),
+        Phrase(f"(?:tussen|van) {{from_year}} (?:en|tot(?: en met)?) {{year}}{NOT_COUNTED}", "years"),
         Phrase(f"{IN}{{year}}{NOT_COUNTED}", "year"),
     ),
     since="sinds|vanaf",
@@ -142,6 +151,10 @@ DUTCH = Grammar(
     article="de|het",
     ordinals={"eerste": 1, "tweede": 2, "derde": 3, "vierde": 4},
     function_words=frozenset(FUNCTION_WORDS.split()),
+    small=frozenset({"month", "weekday", "day"}),
+    letters=frozenset("ëï"),
+    past=r"(?:heeft|hebben|hebt|heb|hadden|had|was|waren|werd|duurde)\b",
+    day_first=True,
     shy_months=frozenset({"jan", "sep", "sept"}),
     month_leads=r"(?:in|sinds|vanaf|tot|begin|half|midden|eind)\b",
 )

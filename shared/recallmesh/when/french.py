@@ -47,6 +47,8 @@ NUMBERS = {
         ("un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze"), start=1
     )
 } | {"une": 1, "quelques": 3, "plusieurs": 4, "quinze": 15, "vingt": 20}
+NUMBERS |= {"treize": 13, "quatorze": 14, "seize": 16, "dix-sept": 17, "dix-huit": 18, "dix-neuf": 19}
+NUMBERS |= {"trente": 30, "quarante": 40, "cinquante": 50, "soixante": 60}
 SEASONS = {"printemps": "spring", "été": "summer", "automne": "autumn", "hiver": "winter"}
 LAST = "(?:derni[eè]re?s?|pass[ée]e?s?)"
 YEARS = {
@@ -88,7 +90,9 @@ FRENCH = Grammar(
     phrases=(
         Phrase("avant(?:-| )hier", "day", -2),
         Phrase("après(?:-| )demain", "day", 2),
-        Phrase("hier(?: (?:matin|soir|midi|après-midi))?|la nuit dernière", "day", -1),
+        # "hier" is "here" in German and Dutch.
+        Phrase("hier", "day", -1, own_only=True),
+        Phrase("hier (?:matin|soir|midi|après-midi)|la nuit dernière", "day", -1),
         Phrase("aujourd['’]hui|ce (?:matin|soir|midi)|cet après-midi", "day", 0),
         Phrase(r"(?<!après.)demain", "day", 1),
         Phrase(f"(?:(?:du|entre le|le) )?{{first}}{TO}{{day}} {{month}}{YEARLY}", "days"),
@@ -104,6 +108,8 @@ FRENCH = Grammar(
             f"(?P<quarter>premier|1er|deuxième|second|2e|2ème|troisième|3e|3ème|quatrième|4e|4ème) trimestre{YEARLY}",
             "quarter",
         ),
+        Phrase(f"(?:premier|1er) semestre{YEARLY}", "half", 1),
+        Phrase(f"(?:deuxième|second|2e|2ème) semestre{YEARLY}", "half", 2),
         Phrase(f"{THE}{{season}} {DE}(?:{{year}}|{{rel}})", "season"),
         Phrase(f"{THE}{{season}} {LAST}", "season", -1),
         Phrase(f"{THE}{{season}} prochaine?", "season", 1),
@@ -113,6 +119,7 @@ FRENCH = Grammar(
         ),
         Phrase("(?:les )?années {decade}", "decade"),
         Phrase("il y a {n} {unit}", "ago", -1),
+        Phrase("il y a {n} minutes?", "ago", -1, unit="minute"),
         Phrase("depuis {n} {unit}", "rolling"),
         Phrase("(?:la |le |cette )derni[eè]re? (?!jour|heure){unit}(?! d)", "rolling"),
         Phrase("(?:le )?dernier week-?end", "weekend", -1),
@@ -130,8 +137,11 @@ FRENCH = Grammar(
         Phrase("(?:le )?{weekday} prochain", "weekday", 1),
         Phrase("ce {weekday}", "weekday", 0),
         # "le vendredi" is every Friday.
-        Phrase(r"(?<!le\s)(?<!chaque\s)(?<!du\s)(?<!un\s){weekday}", "weekday", -1, asked_only=True),
-        Phrase("(?:entre|de) {from_year} (?:et|à) {year}", "years"),
+        Phrase(r"(?<!le\s)(?<!chaque\s)(?<!du\s)(?<!un\s){weekday}(?! gras)", "weekday", -1, asked_only=True),
+        Phrase(
+            "(?P<lead>(?:depuis|dès|avant|après|entre|jusqu['’]à) (?:le )?){weekday}", "weekday", -1, asked_only=True
+        ),
+        Phrase(f"(?:entre|de) {{from_year}} (?:et|à) {{year}}{NOT_COUNTED}", "years"),
         Phrase(f"{IN}{{year}}{NOT_COUNTED}", "year"),
     ),
     since="depuis|dès|à partir de|à partir du",
@@ -158,4 +168,8 @@ FRENCH = Grammar(
         "4ème": 4,
     },
     function_words=frozenset(FUNCTION_WORDS.split()),
+    small=frozenset({"month", "weekday", "day"}),
+    letters=frozenset("éèêëàâùûçœîïô"),
+    past=r"(?:a|ont|avons|avez|ai|avait|avaient|était|étaient)\b",
+    day_first=True,
 )

@@ -58,6 +58,8 @@ NUMBERS = {
     "vierzehn": 14,
     "zwanzig": 20,
 }
+NUMBERS |= {"dreizehn": 13, "fünfzehn": 15, "sechzehn": 16, "siebzehn": 17, "achtzehn": 18, "neunzehn": 19}
+NUMBERS |= {"dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "neunzig": 90}
 SEASONS = {"frühling": "spring", "frühjahr": "spring", "sommer": "summer", "herbst": "autumn", "winter": "winter"}
 YEARS = {
     f"{adjective} {noun}": offset
@@ -68,6 +70,8 @@ YEARS = {
 LAST = "(?:letzte|vorige|vergangene|vorherige)[nrsm]?"
 NEXT = "(?:nächste|kommende)[nrsm]?"
 THIS = "diese[nrsm]?"
+NOT_MANY = "(?! (?-i:[A-ZÄÖÜ]))"
+"""A number before a noun counts it: "vor 2000 Zuschauern"."""
 IN = (
     "(?P<lead>(?:im(?: jahre?| monat)?|in|während des|seit(?: dem)?|ab|vor(?: dem)?|nach(?: dem)?|bis(?: zum)?"
     "|(?:seit |ab |bis )?(?:anfang|mitte|ende)) )"
@@ -95,13 +99,14 @@ GERMAN = Grammar(
         Phrase("vorgestern", "day", -2),
         Phrase("übermorgen", "day", 2),
         Phrase("gestern|letzte nacht", "day", -1),
-        Phrase("heute|heut", "day", 0),
+        Phrase("heute|heut(?!-show)", "day", 0),
         # "am Morgen" is the morning, "morgen" is tomorrow.
         Phrase(
             r"(?<!guten\s)(?<!goede\s)(?<!de\s)(?<!gestern\s)(?<!heute\s)(?<!jeden\s)(?<!am\s)(?-i:morgen)", "day", 1
         ),
         Phrase(f"{OPEN}{{first}}\\.?{TO}{{day}}\\.?\\s?{{month}}(?: (?:{{year}}|{{rel}}))?", "days"),
         Phrase(r"{day}\.?\s?{month}(?: (?:{year}|{rel}))?", "date"),
+        Phrase(r"(?P<lead>(?:am|vom|zum|seit dem|bis zum) ){day}\.\s?(?P<month_figure>1[0-2]|0?[1-9])\.(?!\d)", "date"),
         Phrase("(?:zwischen|von|ab) {from} (?:und|bis) {month}(?: (?:{year}|{rel}))?", "months"),
         Phrase("{month} (?:{year}|{rel})", "month"),
         Phrase(f"{IN}{{month}}", "month"),
@@ -110,18 +115,25 @@ GERMAN = Grammar(
         Phrase(r"q{quarter}(?: (?:{year}|{rel}))?", "quarter"),
         Phrase(r"(?P<quarter>erste|zweite|dritte|vierte)[ns]? quartal[s]?(?: (?:{year}|{rel}))?", "quarter"),
         Phrase(r"{quarter}\. quartal[s]?(?: (?:{year}|{rel}))?", "quarter"),
+        Phrase("erste[sn]? halbjahr[s]?(?: (?:{year}|{rel}))?", "half", 1),
+        Phrase("zweite[sn]? halbjahr[s]?(?: (?:{year}|{rel}))?", "half", 2),
         Phrase("{season} (?:{year}|{rel})", "season"),
         Phrase(f"{LAST} {{season}}", "season", -1),
         Phrase(f"{NEXT} {{season}}", "season", 1),
         Phrase(f"(?P<lead>(?:im|in {THIS}|{THIS}|seit dem|während des) ){{season}}s?", "season"),
-        Phrase("{decade}er(?:(?:-| )jahren?)?", "decade"),
+        # "eine 30er Zone", "ein 20er" are no decades.
+        Phrase("{decade}er(?:-| )jahren?", "decade"),
         Phrase("vor {n} {unit}", "ago", -1),
+        Phrase("vor {n} minuten?", "ago", -1, unit="minute"),
+        Phrase("vor einem halben jahr", "ago", -6, unit="month"),
+        Phrase(f"(?:(?:in|während) )?den {LAST} {{n}} minuten", "rolling", unit="minute"),
         Phrase("seit {n} {unit}", "rolling"),
         Phrase("in {n} {unit}", "ago", 1),
         Phrase(f"(?:(?:in|während) )?(?:den|der|die) {LAST} {{n}} {{unit}}", "rolling"),
         Phrase(f"(?:(?:in|während) )?(?:den|der|die) {LAST} (?:tage|tagen)", "rolling_days", 3),
         Phrase(f"(?:am |das )?{LAST} wochenende", "weekend", -1),
-        Phrase(f"(?:am |an )?{THIS} wochenende|am wochenende", "weekend", 0),
+        Phrase(f"(?:am |an )?{THIS} wochenende", "weekend", 0),
+        Phrase("am wochenende", "weekend_gone", asked_only=True),
         Phrase(f"(?:am |das )?{NEXT} wochenende", "weekend", 1),
         Phrase(
             f"(?:(?:in|im|am|die|der|das|den) )?{LAST} (?!tag|stunde|jahren|jahrzehnten|wochen|monaten){{unit}}",
@@ -137,8 +149,12 @@ GERMAN = Grammar(
         Phrase(f"(?:am |den )?{NEXT} {{weekday}}", "weekday", 1),
         Phrase(f"(?:an )?{THIS} {{weekday}}", "weekday", 0),
         Phrase("am {weekday}", "weekday", -1, asked_only=True),
-        Phrase("(?:zwischen|von) {from_year} (?:und|bis) {year}", "years"),
-        Phrase(f"{IN}{{year}}{NOT_COUNTED}", "year"),
+        Phrase(
+            "(?P<lead>(?:seit|ab|vor|nach|bis|von|vom|zwischen)(?: dem)? ){weekday}", "weekday", -1, asked_only=True
+        ),
+        Phrase("(?P<lead>(?:bis|und)(?: zum| dem)? ){weekday}", "weekday", -1, asked_only=True, bound=True),
+        Phrase(f"(?:zwischen|von) {{from_year}} (?:und|bis) {{year}}{NOT_MANY}", "years"),
+        Phrase(f"{IN}{{year}}{NOT_COUNTED}{NOT_MANY}", "year"),
     ),
     since="seit|ab",
     after="nach",
@@ -151,6 +167,9 @@ GERMAN = Grammar(
     article="dem|der|den|die|das|jahre?",
     ordinals={"erste": 1, "zweite": 2, "dritte": 3, "vierte": 4},
     function_words=frozenset(FUNCTION_WORDS.split()),
+    letters=frozenset("äöüß"),
+    past=r"(?:hat|haben|habt|hast|habe|hatten?|waren?|wurden?|brauchten?)\b",
+    day_first=True,
     shy_months=frozenset({"jan", "mär", "august"}),
     month_leads=r"(?:im|seit|ab|nach|vor|bis|anfang|mitte|ende)\b",
 )

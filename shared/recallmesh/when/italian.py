@@ -3,7 +3,7 @@
 from recallmesh.when.grammar import NOT_COUNTED, Grammar, Phrase
 
 MONTHS = {
-    # "mar" (sea) and "set" are left out of the short forms.
+    # "mar" (sea), "ago" (needle) and "set" are left out of the short forms.
     name: number
     for number, names in enumerate(
         (
@@ -14,7 +14,7 @@ MONTHS = {
             ("maggio", "mag"),
             ("giugno", "giu"),
             ("luglio", "lug"),
-            ("agosto", "ago"),
+            ("agosto",),
             ("settembre", "sett"),
             ("ottobre", "ott"),
             ("novembre", "nov"),
@@ -59,6 +59,8 @@ NUMBERS = {
     )
 } | {"una": 1, "un'": 1, "un paio di": 2, "pochi": 3, "poche": 3, "alcuni": 3, "alcune": 3, "qualche": 3}
 NUMBERS |= {"diversi": 4, "diverse": 4, "quindici": 15, "venti": 20}
+NUMBERS |= {"tredici": 13, "quattordici": 14, "sedici": 16, "diciassette": 17, "diciotto": 18, "diciannove": 19}
+NUMBERS |= {"trenta": 30, "quaranta": 40, "cinquanta": 50, "sessanta": 60, "novanta": 90}
 SEASONS = {"primavera": "spring", "estate": "summer", "autunno": "autumn", "inverno": "winter"}
 YEARS = {
     f"{noun} {adjective}": -1
@@ -96,7 +98,7 @@ ITALIAN = Grammar(
         Phrase("l['’]altro ieri|altroieri|ieri l['’]altro|avantieri", "day", -2),
         Phrase("dopodomani", "day", 2),
         Phrase("ieri(?: (?:mattina|sera|notte|pomeriggio))?|stanotte", "day", -1),
-        Phrase("oggi|stamattina|stamani|stasera|questa (?:mattina|sera)", "day", 0),
+        Phrase("(?<!d['’])oggi|stamattina|stamani|stasera|questa (?:mattina|sera)", "day", 0),
         Phrase("domani", "day", 1),
         Phrase(f"(?:(?:dal|tra il|fra il|il) )?{{first}}{TO}{{day}} {{month}}{YEARLY}", "days"),
         Phrase(f"(?:il |l['’])?{{day}} {{month}}{YEARLY}", "date"),
@@ -108,16 +110,22 @@ ITALIAN = Grammar(
         Phrase("(?:a )?{month} scorso", "month", -1),
         Phrase(f"[tq]{{quarter}} {DI}(?:{{year}}|{{rel}})", "quarter"),
         Phrase(f"(?P<quarter>primo|secondo|terzo|quarto) trimestre{YEARLY}", "quarter"),
+        Phrase(f"primo semestre{YEARLY}", "half", 1),
+        Phrase(f"secondo semestre{YEARLY}", "half", 2),
         Phrase(f"{THE}{{season}} {DI}(?:{{year}}|{{rel}})", "season"),
         Phrase(f"{THE}{{season}} {LAST}", "season", -1),
         Phrase(f"{THE}scors[oa] {{season}}", "season", -1),
         Phrase(f"{THE}{{season}} {NEXT}", "season", 1),
+        # "in estate" is English too.
+        Phrase("(?P<lead>in ){season}", "season", own_only=True),
         Phrase(
-            "(?P<lead>(?:in|quest['’]|questa|questo|d['’]|durante l['’]|dall['’]|dalla|nell['’]|nella)\\s?){season}",
+            "(?P<lead>(?:quest['’]|questa|questo|d['’]|durante l['’]|dall['’]|dalla|nell['’]|nella)\\s?){season}",
             "season",
         ),
         Phrase("(?:gli )?anni ['’]?{decade}", "decade"),
         Phrase("{n} {unit} fa", "ago", -1),
+        Phrase("un['’]ora fa", "ago", -1, unit="hour"),
+        Phrase("{n} minut[oi] fa", "ago", -1, unit="minute"),
         Phrase("da {n} {unit}", "rolling"),
         Phrase("(?:tra|fra) {n} {unit}", "ago", 1),
         Phrase("(?:negli|nelle|nei|gli|le|i) (?:ultim[ie]|scors[ie]|passat[ie]) {n} {unit}", "rolling"),
@@ -126,7 +134,8 @@ ITALIAN = Grammar(
         Phrase(
             "(?:lo |nello )?scorso (?:fine settimana|weekend)|(?:il )?(?:fine settimana|weekend) scorso", "weekend", -1
         ),
-        Phrase("questo (?:fine settimana|weekend)|nel (?:fine settimana|weekend)", "weekend", 0),
+        Phrase("questo (?:fine settimana|weekend)", "weekend", 0),
+        Phrase("nel (?:fine settimana|weekend)", "weekend_gone", asked_only=True),
         Phrase("(?:il )?prossimo (?:fine settimana|weekend)", "weekend", 1),
         Phrase(f"(?:{THE}|nell['’])(?!giorno|ora|ore|anni|mesi){{unit}} {LAST}", "unit", -1),
         Phrase("(?:la |lo |il |nello )?scors[oa] (?!giorno|ora|anni|mesi){unit}", "unit", -1),
@@ -140,7 +149,7 @@ ITALIAN = Grammar(
         Phrase("quest[oa] {weekday}", "weekday", 0),
         # "il venerdì" and "di venerdì" are every Friday.
         Phrase(r"(?<!il\s)(?<!la\s)(?<!di\s)(?<!ogni\s)(?<!un\s)(?<!una\s){weekday}", "weekday", -1, asked_only=True),
-        Phrase("(?:tra il|fra il|dal|tra|fra) {from_year} (?:e il|al|e) {year}", "years"),
+        Phrase(f"(?:tra il|fra il|dal|tra|fra) {{from_year}} (?:e il|al|e) {{year}}{NOT_COUNTED}", "years"),
         Phrase(f"{IN}{{year}}{NOT_COUNTED}", "year"),
     ),
     since="da|dal|dalla|dall['’]|a partire da|a partire dal",
@@ -154,4 +163,8 @@ ITALIAN = Grammar(
     article="il|lo|la|l['’]|i|gli|le",
     ordinals={"primo": 1, "secondo": 2, "terzo": 3, "quarto": 4},
     function_words=frozenset(FUNCTION_WORDS.split()),
+    small=frozenset({"month", "weekday", "day"}),
+    letters=frozenset("àèéìòù"),
+    past=r"(?:ha|hanno|abbiamo|avete|hai|ho|aveva|avevano|era|erano|è stat[oa])\b",
+    day_first=True,
 )

@@ -53,6 +53,8 @@ NUMBERS = {
     )
 } | {"uma": 1, "duas": 2, "tres": 3, "um par de": 2, "poucos": 3, "poucas": 3, "alguns": 3, "algumas": 3}
 NUMBERS |= {"vários": 4, "várias": 4, "quinze": 15, "vinte": 20}
+NUMBERS |= {"treze": 13, "catorze": 14, "quatorze": 14, "dezesseis": 16, "dezessete": 17, "dezoito": 18}
+NUMBERS |= {"dezenove": 19, "trinta": 30, "quarenta": 40, "cinquenta": 50, "sessenta": 60, "noventa": 90}
 SEASONS = {
     "primavera": "spring",
     "verão": "summer",
@@ -92,7 +94,7 @@ PORTUGUESE = Grammar(
         Phrase("anteontem|antes de ontem", "day", -2),
         Phrase("depois de amanhã", "day", 2),
         Phrase("ontem(?: (?:à noite|de manhã|à tarde))?", "day", -1),
-        Phrase("hoje|(?:esta|nesta) (?:manhã|tarde|noite)", "day", 0),
+        Phrase("hoje(?! em dia)|(?:esta|nesta) (?:manhã|tarde|noite)", "day", 0),
         Phrase(r"(?<!depois\sde\s)amanhã", "day", 1),
         Phrase(f"(?:(?:de|do dia|entre|entre o|entre os dias|do) )?{{first}}{TO}{{day}} de {{month}}{YEARLY}", "days"),
         Phrase(f"(?:(?:o )?dia )?{{day}} (?:de )?{{month}}{YEARLY}", "date"),
@@ -103,12 +105,16 @@ PORTUGUESE = Grammar(
         Phrase("(?:em )?{month} próximo", "month", 1),
         Phrase(f"[qt]{{quarter}} {DE}(?:{{year}}|{{rel}})", "quarter"),
         Phrase(f"(?P<quarter>primeiro|segundo|terceiro|quarto) trimestre{YEARLY}", "quarter"),
+        Phrase(f"primeiro semestre{YEARLY}", "half", 1),
+        Phrase(f"segundo semestre{YEARLY}", "half", 2),
         Phrase(f"{{season}} {DE}(?:{{year}}|{{rel}})", "season"),
         Phrase(f"{{season}} {LAST}", "season", -1),
         Phrase(f"(?:{NEXT} {{season}})", "season", 1),
         Phrase("(?P<lead>(?:n[oa]|neste|nesta|este|esta|durante [oa]|desde [oa]) ){season}", "season"),
         Phrase("(?:(?:os |n?os )?anos |(?:na )?década de )(?:19)?{decade}", "decade"),
         Phrase("(?:há|faz|ha) {n} {unit}", "ago", -1),
+        Phrase("(?:há|faz|ha) {n} minutos?", "ago", -1, unit="minute"),
+        Phrase("(?:há|faz|ha) meio ano", "ago", -6, unit="month"),
         Phrase("{n} {unit} atrás", "ago", -1),
         Phrase("(?:daqui a|dentro de|em) {n} {unit}", "ago", 1),
         Phrase("(?:n?[oa]s )?(?:últim[oa]s|ultim[oa]s|passad[oa]s) {n} {unit}", "rolling"),
@@ -116,6 +122,8 @@ PORTUGUESE = Grammar(
         Phrase("n?os últimos dias", "rolling_days", 3),
         Phrase("(?:n?o )?(?:fim de semana passado|último fim de semana|fim-de-semana passado)", "weekend", -1),
         Phrase("n?este fim(?:-| )de(?:-| )semana", "weekend", 0),
+        Phrase("no fim(?:-| )de(?:-| )semana", "weekend_gone", asked_only=True),
+        Phrase("(?:n?[oa] )?(?!dia|hora){unit} retrasad[oa]", "unit", -2),
         Phrase("(?:n?o )?(?:próximo fim(?:-| )de(?:-| )semana|fim(?:-| )de(?:-| )semana que vem)", "weekend", 1),
         Phrase(f"(?:n?[oa] )?(?!dia|hora|anos|meses){{unit}} {LAST}", "unit", -1),
         Phrase("n?est[ea] (?!dia|hora|anos|meses){unit}", "unit", 0),
@@ -129,7 +137,14 @@ PORTUGUESE = Grammar(
         Phrase(f"n?est[ea] {FULL}", "weekday", 0),
         # "na segunda" may be "in the second"; only the full name is a day of its own.
         Phrase(f"n[oa] {FULL}", "weekday", -1, asked_only=True),
-        Phrase("(?:entre|de|desde) {from_year} (?:e|a|até) {year}", "years"),
+        Phrase(
+            f"(?P<lead>(?:desde|até|antes d[ea]|depois d[ea]|de|entre) (?:[oa] )?){FULL}",
+            "weekday",
+            -1,
+            asked_only=True,
+        ),
+        Phrase(f"(?P<lead>(?:a|à|e|até)(?: [oa])? ){FULL}", "weekday", -1, asked_only=True, bound=True),
+        Phrase(f"(?:entre|de|desde) {{from_year}} (?:e|a|até) {{year}}{NOT_COUNTED}", "years"),
         Phrase(f"{IN}{{year}}{NOT_COUNTED}", "year"),
     ),
     since="desde|a partir de",
@@ -143,5 +158,10 @@ PORTUGUESE = Grammar(
     article="o|a|os|as",
     ordinals={"primeiro": 1, "segundo": 2, "terceiro": 3, "quarto": 4},
     function_words=frozenset(FUNCTION_WORDS.split()),
-    shy_months=frozenset({"marco"}),
+    # Months were written large until 2009.
+    small=frozenset({"weekday", "day"}),
+    letters=frozenset("ãõáâéêíóôúàç"),
+    past=r"(?:\w+(?:ou|eu|iu|aram|eram|iram)|foi|foram|fez|fizeram|tinha|disse|teve)\b",
+    day_first=True,
+    shy_months=frozenset({"marco", "ago"}),
 )

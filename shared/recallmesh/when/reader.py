@@ -1,51 +1,58 @@
-"""The reader: finds the times in a text, joins those that make a range, and refuses what could be something else."""
+"""The reader: finds the times in a text, in the language that explains the most of it, and refuses what is in doubt."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
 
 from recallmesh.core.time import Occurrence, Precision, Window, as_utc
 from recallmesh.core.when import TimeReading
-from recallmesh.when.calendar import TICK
-from recallmesh.when.grammar import NEVER, Grammar
+from recallmesh.when.calendar import TICK, plus_months
+from recallmesh.when.doubt import is_doubtful, is_length
+from recallmesh.when.grammar import Grammar
 from recallmesh.when.iso import find_iso
-from recallmesh.when.language import ALL, likely
+from recallmesh.when.joint import compiled, join, names_year
+from recallmesh.when.language import ALL, Candidate, likely
 from recallmesh.when.rules import Asked, read_match
 
-FIRST_YEAR = 1900
-"""Where "before …" begins: earlier than anything a memory of ours tells."""
-EARLIER_YEAR = 1000
-"""Where "before …" begins for a time before that."""
-LAST_YEAR = 2300
-"""Where "after …" ends when its start lies ahead."""
-YEAR = re.compile(r"\d{4}")
 FULL_WIDTH = {ord("０") + digit: str(digit) for digit in range(10)}
 """The figures of Japanese and Chinese type, as wide as a character."""
-CLOSED = (".days", ".months", ".years")
-"""Rules whose reading has both its ends already."""
+SET_OFF = 512
+"""Words of a kind (figures, months, …) in a question above which they are a table's: what it asks stands in others."""
+MANY = 64
+"""Matches in a question above which it is a document, and asks about no one period; also a bound of its cost."""
 WEEKDAY, DATE = ".weekday", ".date"
 APPOSED = re.compile(r"[\s,(（]{0,3}(?:(?:the|dem|den|der|le|el|il|dia|de) )?")
 """What stands between a weekday and the date that it only repeats: "Montag, dem 3. Mai"."""
-NEAR = 48
-"""Characters before a time in which the words that open or bound it are looked for."""
-OPENERS = frozenset({"from", "between"})
-CLOSERS = frozenset({"to", "and", "through", "by"})
-LINKS = re.compile(r"\s+(?:and|to|until|till|through)\b", re.IGNORECASE)
-STOPS = re.compile(r"\s*(?:$|[.,;:!?)–-]|(?:and|to|until|till|through)\b)", re.IGNORECASE)
+WITHIN = re.compile(
+    r",?\s{1,3}(?:(?:in|im|on|am|en|em|no|a|à|au|au mois de|nel|op|le|el|il|of|de)\s{1,3})?", re.IGNORECASE
+)
+"""What stands between a year and what lies in it: "last year in May"."""
+OF_A_YEAR = (".month", ".date", ".season", ".quarter", ".half")
+FROM_NOW = (".unit", ".weekday", ".weekday_of_week", ".weekend", ".ago", ".day", ".rolling")
+NOON = timedelta(hours=12)
 
 
 class GrammarTimeReader:
-    """Reads times by tables of phrases; refuses what is ambiguous rather than guess."""
+    """Reads times by tables of phrases; refuses what is ambiguous rather than guess.
+
+    A text is read in one language, that which explains the most of it: of a text in two the times of one are found.
+    """
 
     def __init__(self, grammars: Sequence[Grammar] = ALL) -> None:
         """Read by these languages, the first one always among those tried."""
         self._grammars = tuple(grammars)
 
     def read(self, text: str, now: datetime) -> TimeReading | None:
-        """Return the period that a question asks about; several times in it are one stretch from first to last."""
-        found = self._find(text, Asked(_aware(now), past=True))
+        """Return the period that a question asks about.
+
+        Several times in it are one stretch from the first to the last: a window ranks and never filters. A relative
+        time beside one dated day is relative to that ("last week, as told on 6 November 2023").
+        """
+        now = _aware(now)
+        found, grammar = self._find(text, Asked(now, past=True), MANY)
+        if len(found) > 1 and (there := _told_on(text, found, grammar)) is not None:
+            found, _ = self._find(text, Asked(there, past=True), MANY)
         if not found:
             return None
         if len(found) == 1:
@@ -57,19 +64,24 @@ class GrammarTimeReader:
 
     def read_all(self, text: str, now: datetime) -> tuple[TimeReading, ...]:
         """Return every time that a statement names."""
-        return tuple(self._find(text, Asked(_aware(now), past=False)))
+        found, _ = self._find(text, Asked(_aware(now), past=False), len(text))
+        return tuple(found)
 
-    def _find(self, text: str, asked: Asked) -> list[TimeReading]:
+    def _find(self, text: str, asked: Asked, most: int) -> tuple[list[TimeReading], Grammar]:
         """Read by every likely language and keep what explains the most of the text, the likeliest first."""
         text = text.translate(FULL_WIDTH)
         best: list[TimeReading] = []
-        covered = 0
-        for grammar in likely(text, self._grammars):
-            found = _joined(text, _points(text, grammar, asked), grammar, asked.now)
+        language, covered = self._grammars[0], 0
+        candidates = likely(text, self._grammars)
+        orders = {_is_day_first(candidate) for candidate in candidates}
+        dates = {day_first: find_iso(text, asked.now, day_first=day_first) for day_first in orders}
+        for candidate in candidates:
+            points = _points(text, candidate, asked, most, dates[_is_day_first(candidate)])
+            found = join(text, points, candidate.grammar, asked.now)
             length = sum(reading.end - reading.begin for reading in found)
             if length > covered:
-                best, covered = found, length
-        return best
+                best, language, covered = found, candidate.grammar, length
+        return best, language
 
 
 def _aware(now: datetime) -> datetime:
@@ -84,169 +96,105 @@ class _Found:
     end: int
     rule: str
     meant: Occurrence | None
+    lead: int = 0
+    bound: bool = False
 
 
-def _points(text: str, grammar: Grammar, asked: Asked) -> list[TimeReading]:
-    """Return the single times, leftmost and longest first, without overlap."""
-    found = [_Found(*match) for match in find_iso(text, asked.now)]
-    spans = grammar.spans(text)
-    for pattern, phrase in grammar.patterns:
-        if phrase.asked_only and not asked.past:
-            continue
-        for low, high in spans.get(phrase.kind, ()):
-            for match in pattern.finditer(text, low, high):
-                if not _shy(match, text, grammar):
-                    begin = max(match.start(), match.end("lead") if "lead" in pattern.groupindex else 0)
-                    meant = read_match(match, phrase, grammar, asked)
-                    found.append(_Found(begin, match.end(), f"{grammar.language}.{phrase.rule}", meant))
+def _points(
+    text: str, candidate: Candidate, asked: Asked, most: int, dates: list[tuple[int, int, str, Occurrence]]
+) -> list[TimeReading]:
+    """Return the single times, leftmost and longest first, without overlap; none where there are too many."""
+    found = [_Found(*date) for date in dates]
+    found.extend(_matches(text, candidate, asked, most))
+    if len(found) > most:
+        return []
     found.sort(key=lambda one: (one.begin, -one.end))
     kept: list[TimeReading] = []
     edge = 0
     for one in found:
-        if one.begin >= edge:
+        if one.begin >= edge and not (one.bound and (not kept or one.lead - kept[-1].end > 1)):
             edge = one.end
             if one.meant is not None:
                 kept.append(TimeReading(one.meant, one.begin, one.end, one.rule))
-    return _merged(text, kept)
+    return _merged(text, kept, candidate.grammar)
 
 
-def _merged(text: str, points: list[TimeReading]) -> list[TimeReading]:
-    """Make one of a weekday and the date beside it: the date tells more."""
+def _is_day_first(candidate: Candidate) -> bool:
+    return candidate.grammar.day_first and candidate.over_english
+
+
+def _matches(text: str, candidate: Candidate, asked: Asked, most: int) -> list[_Found]:
+    grammar = candidate.grammar
+    found: list[_Found] = []
+    spans = grammar.spans(text, SET_OFF if asked.past else len(text))
+    for pattern, phrase, kind in grammar.patterns:
+        if kind not in spans or (phrase.asked_only and not asked.past):
+            continue
+        if asked.past and is_length(phrase, text, grammar):
+            continue
+        for low, high in spans[kind]:
+            for match in pattern.finditer(text, low, high):
+                if not is_doubtful(match, phrase, text, grammar, own=candidate.over_all):
+                    begin = max(match.start(), match.end("lead") if "lead" in pattern.groupindex else 0)
+                    meant = read_match(match, phrase, grammar, asked)
+                    rule = f"{grammar.language}.{phrase.rule}"
+                    found.append(_Found(begin, match.end(), rule, meant, match.start(), phrase.bound))
+                    if len(found) > most:
+                        return found
+    return found
+
+
+def _merged(text: str, points: list[TimeReading], grammar: Grammar) -> list[TimeReading]:
+    """Make one of a weekday and the date beside it, which tells more, and of a year and what lies in it."""
     merged: list[TimeReading] = []
     for point in points:
-        last = merged[-1] if merged else None
-        if last is not None and APPOSED.fullmatch(text, last.end, point.begin):
-            if last.rule.endswith(WEEKDAY) and point.rule.endswith(DATE):
-                merged[-1] = replace(point, begin=last.begin)
-                continue
-            if last.rule.endswith(DATE) and point.rule.endswith(WEEKDAY):
-                merged[-1] = replace(last, end=point.end)
-                continue
-        merged.append(point)
+        one = _both(text, merged[-1], point, grammar) if merged else None
+        if one is None:
+            merged.append(point)
+        else:
+            merged[-1] = one
     return merged
 
 
-def _shy(match: re.Match[str], text: str, grammar: Grammar) -> bool:
-    """Tell whether a month's name may be another word here: "may I", "march on", "June said"."""
-    groups = match.groupdict()
-    name = groups.get("month")
-    if name is None or name.casefold() not in grammar.shy_months or groups.get("year"):
-        return False
-    lead = groups.get("lead")
-    if groups.get("day"):
-        return name.islower() and not re.search(r"\d(?:st|nd|rd|th)", match.group(), re.IGNORECASE)
-    if lead is None:
-        return name.islower()
-    if re.match(grammar.month_leads, lead, re.IGNORECASE):
-        return False
-    return name.islower() or not _backed(lead, match, text)
+def _both(text: str, first: TimeReading, second: TimeReading, grammar: Grammar) -> TimeReading | None:
+    if APPOSED.fullmatch(text, first.end, second.begin):
+        if first.rule.endswith(WEEKDAY) and second.rule.endswith((DATE, "figures")):
+            return replace(second, begin=first.begin)
+        if first.rule.endswith((DATE, "figures")) and second.rule.endswith(WEEKDAY):
+            return replace(first, end=second.end)
+    if WITHIN.fullmatch(text, first.end, second.begin):
+        for year, part in ((first, second), (second, first)):
+            named = text[part.begin : part.end]
+            if year.occurrence.precision is Precision.YEAR and part.rule.endswith(OF_A_YEAR):
+                if names_year(named, grammar) or (moved := _in_year(part.occurrence, year.occurrence)) is None:
+                    return None
+                return TimeReading(moved, first.begin, second.end, part.rule)
+    return None
 
 
-def _backed(lead: str, match: re.Match[str], text: str) -> bool:
-    """Tell whether what stands around makes "from April", "to June", "after May" a time."""
-    word = lead.split(maxsplit=1)[0].casefold()
-    if word in OPENERS:
-        return LINKS.match(text, match.end()) is not None
-    if word in CLOSERS:
-        return not OPENERS.isdisjoint(text[: match.start()].casefold().split()[-6:])
-    return STOPS.match(text, match.end()) is not None
-
-
-def _joined(text: str, points: list[TimeReading], grammar: Grammar, now: datetime) -> list[TimeReading]:
-    """Make ranges of "between A and B", "from A to B", and open ones of "since A", "before A"."""
-    joined: list[TimeReading] = []
-    rest = list(points)
-    while rest:
-        point = rest.pop(0)
-        before = text[joined[-1].end if joined else 0 : point.begin]
-        if rest and (whole := _range(text, before, point, rest[0], grammar)) is not None:
-            rest.pop(0)
-            joined.append(whole)
-            continue
-        joined.append(_open(text, before, point, grammar, now))
-    return joined
-
-
-def _range(text: str, before: str, first: TimeReading, second: TimeReading, grammar: Grammar) -> TimeReading | None:
-    gap = text[first.end : second.begin]
-    closing = _compiled(rf"\s{{0,3}}(?:{grammar.closing})").match(text, second.end)
-    lead = _last(grammar.between, before, grammar)
-    swappable = (lead is not None or closing is not None) and _between(grammar.both, gap, grammar)
-    if not swappable:
-        lead = _last(grammar.start, before, grammar)
-        if not _between(grammar.to, gap, grammar):
-            return None
-    start, end = first.occurrence.window.start, second.occurrence.window.end
-    if YEAR.search(text[second.begin : second.end]) and not YEAR.search(text[first.begin : first.end]):
-        start = _same_year(start, second.occurrence.window.start)
-    if start > end and swappable:
-        start, end = second.occurrence.window.start, first.occurrence.window.end
-    if start > end and first.rule.endswith(WEEKDAY) and second.rule.endswith(WEEKDAY):
-        start -= timedelta(weeks=1)
-    if start > end:
-        return None
-    begin = first.begin - (lead or 0)
-    over = second.end if closing is None else closing.end()
-    return TimeReading(Occurrence(Window(start, end), Precision.RANGE), begin, over, f"{grammar.language}.range")
-
-
-def _between(pattern: str, gap: str, grammar: Grammar) -> bool:
-    return _compiled(rf"\s{{0,3}}(?:{pattern})\s{{0,3}}(?:(?:{grammar.article})\s{{0,3}})?$").match(gap) is not None
-
-
-@cache
-def _compiled(source: str) -> re.Pattern[str]:
-    """Make a pattern once: there are a few per language."""
-    return re.compile(source, re.IGNORECASE)
-
-
-def _same_year(start: datetime, other: datetime) -> datetime:
-    """Take the year of "June 2025" for the "May" before it; of "January 2025" the one before for "November"."""
+def _in_year(part: Occurrence, year: Occurrence) -> Occurrence | None:
+    """Return the month, day or season of that year; nothing where it has none such (29 February)."""
+    months = 12 * (year.window.start.year - part.window.start.year)
+    if not months:
+        return part
+    start = part.window.start
     try:
-        moved = start.replace(year=other.year)
-        return moved if moved <= other else start.replace(year=other.year - 1)
+        if part.precision is Precision.DAY:
+            moved = start.replace(year=start.year + months // 12)
+            return Occurrence(Window(moved, moved + timedelta(days=1) - TICK), part.precision)
+        after = plus_months(part.window.end + TICK, months)
+        return Occurrence(Window(plus_months(start, months), after - TICK), part.precision)
     except ValueError:
-        return start
+        return None
 
 
-def _open(text: str, before: str, point: TimeReading, grammar: Grammar, now: datetime) -> TimeReading:
-    window = point.occurrence.window
-    if point.rule.endswith(CLOSED):
-        return point
-    for side in ("since", "after", "before", "until"):
-        lead = _last(getattr(grammar, side), before, grammar)
-        tail = _compiled(rf"\s{{0,3}}(?:{grammar.tails.get(side, NEVER)})").match(text, point.end)
-        if lead is not None or tail is not None:
-            try:
-                whole = _side(side, window, now)
-            except OverflowError:
-                return point  # at the ends of the calendar
-            return TimeReading(
-                Occurrence(whole, Precision.RANGE),
-                point.begin - (lead or 0),
-                point.end if tail is None else tail.end(),
-                f"{grammar.language}.{side}",
-            )
-    return point
-
-
-def _side(side: str, window: Window, now: datetime) -> Window:
-    """Return what is since, after, before or until a time."""
-    if side == "since":
-        return Window(window.start, max(now, window.end))
-    if side == "after":
-        start = window.end + TICK
-        horizon = now if now > start else datetime(LAST_YEAR, 1, 1, tzinfo=now.tzinfo)
-        return Window(start, max(start, horizon))
-    end = window.end if side == "until" else window.start - TICK
-    year = FIRST_YEAR if end.year > FIRST_YEAR else EARLIER_YEAR
-    return Window(min(datetime(year, 1, 1, tzinfo=now.tzinfo), end), end)
-
-
-def _last(pattern: str, before: str, grammar: Grammar) -> int | None:
-    """Return how far before a time the words begin that stand directly before it, if they are these."""
-    near = before[-NEAR:]
-    article = rf"(?:\s{{1,3}}(?:{grammar.article}))?" if grammar.spaced else ""
-    edge = r"(?<!\w)" if grammar.spaced else ""
-    found = _compiled(rf"{edge}(?:{pattern}){article}\s{{0,3}}$").search(near)
-    return None if found is None else len(near) - found.start()
+def _told_on(text: str, found: list[TimeReading], grammar: Grammar) -> datetime | None:
+    """Return the dated day that relative times beside it start from, if there is one, and no "and" compares them."""
+    dated = [one for one in found if one.occurrence.precision is Precision.DAY and not one.rule.endswith(FROM_NOW)]
+    if len(dated) != 1 or not names_year(text[dated[0].begin : dated[0].end], grammar):
+        return None
+    if not all(one is dated[0] or one.rule.endswith(FROM_NOW) for one in found):
+        return None
+    if compiled(rf"(?:{grammar.both}|or|vs)").search(text, found[0].end, found[-1].begin):
+        return None
+    return dated[0].occurrence.window.start + NOON

@@ -52,18 +52,27 @@ class _Words:
             return None
         if found.isdecimal():
             return int(found)
+        for era, begun in self.grammar.eras.items():
+            if found.startswith(era):
+                return begun + self._year_of_reign(found.removeprefix(era))
         named = self.grammar.ordinals.get(found) or self.grammar.numbers.get(found)
         return named or read_han(found)
 
+    @staticmethod
+    def _year_of_reign(found: str) -> int:
+        if found == "元":
+            return 1
+        return int(found) if found.isdecimal() else read_han(found)
+
     def month(self, group: str = "month") -> int:
         """Return the number of the matched month."""
-        found = self.text(group)
-        return self.grammar.months.get(found) or self.number_before(found)
+        found = self.text(group) or self.text("month_figure")
+        return self.grammar.months.get(found) or self._number_of(found)
 
     @staticmethod
-    def number_before(found: str) -> int:
-        """Return the number that a month is called by (7月)."""
-        number = found[:-1].strip()
+    def _number_of(found: str) -> int:
+        """Return the number that a month is called by (7月, 7)."""
+        number = found if found.isdecimal() else found[:-1].strip()
         return int(number) if number.isdecimal() else read_han(number)
 
     @property
@@ -118,6 +127,13 @@ def _weekend(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     return calendar.weekend(asked.now, phrase.offset)
 
 
+def _weekend_gone(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+    """Read "at the weekend": in a question the last one that began."""
+    del words, phrase
+    here = calendar.weekend(asked.now)
+    return here if here.window.start <= asked.now else calendar.weekend(asked.now, -1)
+
+
 def _date(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     del phrase
     number = words.number("day") or 0
@@ -148,6 +164,13 @@ def _quarter(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
     if year is not None:
         return calendar.quarter(year, number, asked.now.tzinfo)
     return _settled(lambda year: calendar.quarter(year, number, asked.now.tzinfo), asked)
+
+
+def _half(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
+    year = words.year
+    if year is not None:
+        return calendar.half(year, phrase.offset, asked.now.tzinfo)
+    return _settled(lambda year: calendar.half(year, phrase.offset, asked.now.tzinfo), asked)
 
 
 def _season(words: _Words, phrase: Phrase, asked: Asked) -> Occurrence:
@@ -249,10 +272,12 @@ RULES: dict[str, Rule] = {
     "unit": _unit,
     "weekday": _weekday,
     "weekend": _weekend,
+    "weekend_gone": _weekend_gone,
     "date": _date,
     "month": _month,
     "year": _year,
     "quarter": _quarter,
+    "half": _half,
     "season": _season,
     "decade": _decade,
     "days": _days,

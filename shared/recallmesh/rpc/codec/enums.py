@@ -9,17 +9,18 @@ from recallmesh.core.encoder import EmbedKind
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.memory import FactType, MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
-from recallmesh.core.recall import Outcome, PartState
+from recallmesh.core.recall import Fusion, Outcome, PartState, RecallStage
 from recallmesh.core.retain import DeliveryState, UpdateMode
 from recallmesh.core.tags import TagMode
 from recallmesh.core.time import Precision
-from recallmesh.core.tuning import BoostLevel, Budget, BudgetMode, RecencyCurve
+from recallmesh.core.tuning import BoostLevel, Budget, BudgetMode, RecencyCurve, TuningOrigin
 from recallmesh.core.vectors import VectorField
 from recallmesh.v1 import (
     bank_pb2,
     embedder_service_pb2,
     memory_pb2,
     operation_pb2,
+    recall_service_pb2,
     report_pb2,
     retain_service_pb2,
     tag_pb2,
@@ -92,11 +93,15 @@ BUDGET = EnumCodec(tuning_pb2.Budget, Budget, "BUDGET", fallback=Budget.MID)
 BUDGET_MODE = EnumCodec(tuning_pb2.BudgetMode, BudgetMode, "BUDGET_MODE", fallback=BudgetMode.FIXED)
 BOOST_LEVEL = EnumCodec(tuning_pb2.BoostLevel, BoostLevel, "BOOST_LEVEL", fallback=BoostLevel.LOW)
 RECENCY_CURVE = EnumCodec(tuning_pb2.RecencyCurve, RecencyCurve, "RECENCY_CURVE", fallback=RecencyCurve.LINEAR)
+TUNING_ORIGIN = EnumCodec(tuning_pb2.TuningOrigin, TuningOrigin, "TUNING_ORIGIN", fallback=TuningOrigin.SERVICE)
 EXTRACTION_MODE = EnumCodec(bank_pb2.ExtractionMode, ExtractionMode, "EXTRACTION_MODE", fallback=ExtractionMode.CONCISE)
 UPDATE_MODE = EnumCodec(retain_service_pb2.UpdateMode, UpdateMode, "UPDATE_MODE", fallback=UpdateMode.REPLACE)
 DELIVERY_STATE = EnumCodec(
     retain_service_pb2.DeliveryState, DeliveryState, "DELIVERY_STATE", fallback=DeliveryState.PENDING
 )
+FUSION = EnumCodec(recall_service_pb2.Fusion, Fusion, "FUSION", fallback=Fusion.RRF)
+# A stage that is not known is not the final one.
+RECALL_STAGE = EnumCodec(recall_service_pb2.RecallStage, RecallStage, "RECALL_STAGE", fallback=RecallStage.FUSED)
 PART_STATE = EnumCodec(report_pb2.PartState, PartState, "PART_STATE", fallback=PartState.FAILED)
 OUTCOME = EnumCodec(trace_pb2.Outcome, Outcome, "OUTCOME", fallback=Outcome.CAP)
 OPERATION_KIND = EnumCodec(

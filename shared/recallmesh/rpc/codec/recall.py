@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable
 
-from recallmesh.core.errors import Unimplemented
 from recallmesh.core.memory import ALL_FACT_TYPES
 from recallmesh.core.recall import (
     MAX_TOKENS_DEFAULT,
     ArmReport,
+    Fusion,
     PartReport,
     RecallAnswer,
     RecalledChunk,
     RecalledMemory,
+    RecallProgress,
     RecallRequest,
 )
 from recallmesh.core.tuning import Budget
 from recallmesh.rpc.codec.bank import bank_ref
 from recallmesh.rpc.codec.document import chunk_from_pb, chunk_to_pb
-from recallmesh.rpc.codec.enums import BUDGET, FACT_TYPE, PART_STATE, arm_from_server
+from recallmesh.rpc.codec.enums import BUDGET, FACT_TYPE, FUSION, PART_STATE, RECALL_STAGE, arm_from_server
 from recallmesh.rpc.codec.memory import memory_from_pb, memory_to_pb
 from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.codec.time import (
@@ -41,8 +42,6 @@ from recallmesh.rpc.codec.trace import (
 from recallmesh.rpc.codec.tuning import tuning_from_pb, tuning_to_pb
 from recallmesh.v1 import recall_service_pb2, report_pb2
 
-OFFERED_FUSIONS = (recall_service_pb2.FUSION_UNSPECIFIED, recall_service_pb2.FUSION_RRF)
-
 
 def recall_to_pb(request: RecallRequest) -> recall_service_pb2.RecallRequest:
     """Write a question."""
@@ -62,14 +61,13 @@ def recall_to_pb(request: RecallRequest) -> recall_service_pb2.RecallRequest:
         max_source_tokens=request.source_tokens,
         include_entities=request.include_entities,
         trace=request.trace,
+        fusion=FUSION.to_pb(request.fusion),
     )
 
 
 def recall_from_pb(message: recall_service_pb2.RecallRequest, tenant: str) -> RecallRequest:
     """Read a question of a caller of this tenant."""
     has = message.HasField
-    if message.fusion not in OFFERED_FUSIONS:
-        raise Unimplemented("fusion: only FUSION_RRF is offered by this version")
     return RecallRequest(
         bank=bank_ref(message.bank_id, tenant),
         query=message.query,
@@ -87,6 +85,7 @@ def recall_from_pb(message: recall_service_pb2.RecallRequest, tenant: str) -> Re
         source_tokens=message.max_source_tokens if has("max_source_tokens") else None,
         include_entities=message.include_entities,
         trace=message.trace,
+        fusion=FUSION.at_door(message.fusion, "fusion", default=Fusion.RRF),
     )
 
 
@@ -104,6 +103,7 @@ def answer_to_pb(answer: RecallAnswer) -> recall_service_pb2.RecallResponse:
             for found in answer.chunks
         ],
         source_facts=[memory_to_pb(memory) for memory in answer.source_facts],
+        omitted_source_fact_count=answer.source_facts_omitted,
         trace=None if answer.trace is None else trace_to_pb(answer.trace),
     )
 
@@ -119,8 +119,20 @@ def answer_from_pb(message: recall_service_pb2.RecallResponse) -> RecallAnswer:
         tokens=message.token_count,
         chunks=tuple(RecalledChunk(chunk_from_pb(found.chunk), found.truncated) for found in message.chunks),
         source_facts=tuple(memory_from_pb(memory) for memory in message.source_facts),
+        source_facts_omitted=message.omitted_source_fact_count,
         trace=trace_from_pb(message.trace) if message.HasField("trace") else None,
     )
+
+
+def progress_to_pb(progress: RecallProgress) -> recall_service_pb2.RecallStreamResponse:
+    """Write one answer of a stream, whatever its size."""
+    stage = RECALL_STAGE.to_pb(progress.stage)
+    return recall_service_pb2.RecallStreamResponse(stage=stage, answer=answer_to_pb(progress.answer))
+
+
+def progress_from_pb(message: recall_service_pb2.RecallStreamResponse) -> RecallProgress:
+    """Read one answer of a stream."""
+    return RecallProgress(RECALL_STAGE.from_server(message.stage), answer_from_pb(message.answer))
 
 
 def _recalled_to_pb(recalled: RecalledMemory) -> recall_service_pb2.RecalledMemory:

@@ -22,6 +22,7 @@ def vector_query_to_pb(query: VectorQuery) -> vector_service_pb2.VectorQuery:
         min_score=query.min_score,
         exclude_ids=query.exclude,
         without_times=not query.times,
+        begins_in_window=query.begins,
     )
 
 
@@ -41,6 +42,7 @@ def vector_query_from_pb(message: vector_service_pb2.VectorQuery, field: str) ->
         min_score=message.min_score if message.HasField("min_score") else None,
         exclude=tuple(message.exclude_ids),
         times=not message.without_times,
+        begins=message.begins_in_window,
     )
 
 

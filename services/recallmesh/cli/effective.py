@@ -1,0 +1,55 @@
+"""What is in force for a bank, as a person reads it: each value, who said so, and what it means."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from recallmesh.cli.keys import RETAIN, written
+from recallmesh.cli.screen import print_lines, printable
+from recallmesh.core.bank import RetainTuning
+from recallmesh.core.tunable import RETAIN_TUNABLES, TUNABLES, value_at
+from recallmesh.core.tuning import EffectiveTuning, TuningOrigin
+
+HEADINGS = ("key", "value", "from", "meaning")
+UNSET = "-"
+"""A floor that is none, a text that is empty."""
+STYLES = {TuningOrigin.SERVICE: "dim", TuningOrigin.BANK: "bold green", TuningOrigin.REQUEST: "bold yellow"}
+
+Row = tuple[str, str, TuningOrigin, str]
+
+
+def print_effective(screen: Console, effective: EffectiveTuning, retain: RetainTuning) -> None:
+    """Print a table on a terminal, tab-separated lines with a heading in a pipe."""
+    rows = [*_recall(effective), *_retain(retain)]
+    if not screen.is_terminal:
+        print_lines(screen, [HEADINGS, *rows])
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for heading in HEADINGS:
+        table.add_column(heading, overflow="fold", no_wrap=heading in {"key", "from"})
+    for key, value, origin, about in rows:
+        style = STYLES[origin]
+        table.add_row(Text(key), Text(printable(value), style), Text(origin, style), Text(about, "dim"))
+    screen.print(table)
+
+
+def _recall(effective: EffectiveTuning) -> Iterator[Row]:
+    for one in TUNABLES:
+        # A service of another version may not know it.
+        if one.path in effective.origins:
+            value = value_at(effective.tuning, one.path)
+            yield one.path, _shown(value), effective.origins[one.path], one.about
+
+
+def _retain(tuning: RetainTuning) -> Iterator[Row]:
+    for one in RETAIN_TUNABLES:
+        value = value_at(tuning, one.path)
+        ours = value == value_at(RetainTuning(), one.path)
+        origin = TuningOrigin.SERVICE if ours else TuningOrigin.BANK
+        yield RETAIN + one.path, _shown(value), origin, one.about
+
+
+def _shown(value: object) -> str:
+    return UNSET if value is None else written(value) or UNSET

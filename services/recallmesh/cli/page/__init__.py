@@ -1,0 +1,1 @@
+"""A recall's trace as one page for a browser, which holds all it needs and loads nothing."""

@@ -1,0 +1,352 @@
+"""No RPC that returns text shows it past a tag test: every mode and group, arm and face (SPEC R20, case 29)."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import grpc.aio
+import pytest
+import pytest_asyncio
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from hypothesis import HealthCheck, example, given, settings
+from loopback import open_loopback
+from tagged import EVERY_MODE, INDEXED, MARK, NOW, SUBSETS, TAGS, Marked, marks, tag_tests, write_marked
+
+from bench.hashed import HashedEmbedder
+from recallmesh import parts
+from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit
+from recallmesh.core.bank import BankRef
+from recallmesh.core.encoder import EmbedKind
+from recallmesh.core.errors import MeshError
+from recallmesh.core.memory import FactType
+from recallmesh.core.recall import Recaller, RecallRequest
+from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, TagNot, TagTest, passes
+from recallmesh.core.time import Window
+from recallmesh.core.tuning import RecallTuning
+from recallmesh.core.vectors import VectorQuery
+from recallmesh.mesh import Assembly, Faces, open_assembly
+from recallmesh.rpc.admin import host_admin
+from recallmesh.rpc.arm import RemoteArm, host_arms
+from recallmesh.rpc.channel import Channel
+from recallmesh.rpc.codec.recall import recall_to_pb
+from recallmesh.rpc.codec.tag import tag_test_to_pb
+from recallmesh.rpc.recaller import RemoteRecaller, host_recaller
+from recallmesh.rpc.vectors import RemoteVectors, host_vectors
+from recallmesh.settings import load_settings
+from recallmesh.tokens.bpe import BpeTokenCounter
+from recallmesh.v1 import (
+    arm_service_pb2,
+    bank_service_pb2,
+    document_service_pb2,
+    document_service_pb2_grpc,
+    embedder_service_pb2,
+    entity_service_pb2,
+    entity_service_pb2_grpc,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+    operation_service_pb2,
+    recall_service_pb2,
+    recall_service_pb2_grpc,
+    reranker_service_pb2,
+    retain_service_pb2,
+    vector_service_pb2,
+)
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+
+REF = BankRef("lanterns")
+QUERY = "Where does the lantern hang?"
+MINE = TagLeaf(frozenset({"ash"}), TagMode.ANY_STRICT)
+
+given_tests = given(tag_tests())
+some = settings(
+    max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+"""The same tests in every run: what is searched for is a leak that anyone can see again."""
+
+
+class Heedless:
+    """An arm that lags so far behind that it knows no tags: the ledger alone stands between a reader and a text."""
+
+    def __init__(self, arm: Arm) -> None:
+        self._arm = arm
+
+    async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
+        return await self._arm.search(replace(query, tags=EVERYTHING))
+
+
+@dataclass(frozen=True, repr=False)
+class Bank:
+    """A bank of marked texts, the mesh it is in, over the wire, and a recaller whose arms know no tags."""
+
+    uid: str
+    faces: Faces
+    marked: Marked
+    assembly: Assembly
+    channel: Channel
+    heedless: Recaller
+
+    def _repr_pretty_(self, printer, _cycle) -> None:
+        """Show hypothesis the name alone: a failing example is about its test."""
+        printer.text(REF.bank_id)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bank(tmp_path_factory) -> AsyncIterator[Bank]:
+    folder = tmp_path_factory.mktemp("lanterns")
+    mesh_settings = load_settings(data=folder, reranker={"backend": "none"})
+    async with open_assembly(mesh_settings, frozenset(), embedder=HashedEmbedder()) as assembly:
+        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        uid = (await faces.admin.create_bank(REF)).uid
+        marked = await write_marked(faces, folder, REF)
+        arms = await assembly.arms()
+        heedless = parts.recaller(
+            mesh_settings,
+            ledger=await assembly.ledger(),
+            arms={name: Heedless(arm) for name, arm in arms.items()},
+            embedder=await assembly.embedder(),
+            reranker=None,
+            tokens=BpeTokenCounter(),
+        )
+        hosted = (host_recaller(faces.recaller), host_admin(faces.admin), host_arms(arms))
+        async with open_loopback(*hosted, host_vectors(await assembly.vectors())) as channel:
+            yield Bank(uid, faces, marked, assembly, channel, heedless)
+
+
+async def test_the_bank_has_texts_of_every_kind_to_hide(bank: Bank) -> None:
+    assert {frozenset(memory.tags) for memory in bank.marked.memories.values()} == set(SUBSETS)
+    assert {memory.fact_type for memory in bank.marked.memories.values()} == set(FactType)
+    mixed = [own for own, held in bank.marked.chunks.items() if len(held) > 1]
+    assert any(0 < len(bank.marked.chunks[own] & bank.marked.shown(MINE)) < 2 for own in mixed)
+
+
+# The arms, as indexes of their own
+
+
+@given_tests
+@some
+async def test_every_arm_and_the_vectors_find_what_passes_and_nothing_else(bank: Bank, test: TagTest) -> None:
+    wanted = sorted(bank.marked.memories[mark].id for mark in bank.marked.shown(test))
+    (vector,) = await (await bank.assembly.embedder()).embed((QUERY,), EmbedKind.QUERY)
+    query = ArmQuery(bank.uid, QUERY, vector, Window(NOW - (NOW - NOW.replace(hour=0)), NOW), tags=test)
+    for name in ArmName:
+        hits = await RemoteArm(name, bank.channel).search(query)
+        assert sorted(hit.memory_id for hit in hits) == wanted, name
+    near = VectorQuery(bank.uid, vector, tags=test, limit=1000)
+    (found,) = await RemoteVectors(bank.channel).search((near,))
+    assert sorted(hit.memory_id for hit in found) == wanted
+
+
+# Recall, with all that it can bring
+
+
+def asking(test: TagTest, **more) -> RecallRequest:
+    asked = {
+        "query_time": NOW,
+        "window": Window(NOW.replace(hour=0), NOW),
+        "max_tokens": 1_000_000,
+        "chunk_tokens": 1_000_000,
+        "source_tokens": 1_000_000,
+        "include_entities": True,
+        "trace": True,
+        "tuning": RecallTuning(reranking=False),
+    }
+    return RecallRequest(REF, QUERY, tags=test, **(asked | more))
+
+
+@given_tests
+@some
+@example(EVERYTHING)
+async def test_a_recall_shows_all_that_passes_and_nothing_else(bank: Bank, test: TagTest) -> None:
+    wire = recall_service_pb2_grpc.RecallServiceStub(bank.channel)
+    answer = await wire.Recall(recall_to_pb(asking(test)))
+    may = bank.marked.shown(test)
+    assert marks([one.memory for one in answer.memories]) == may
+    assert marks(answer.chunks) == bank.marked.shown_chunks(test)
+    seen = bank.marked.shown(test, FactType.OBSERVATION)
+    assert marks(answer.source_facts) == bank.marked.sources(seen) & may
+    assert marks(answer.trace) == may
+    assert marks(answer) == bank.marked.allowed(test)
+
+
+@given_tests
+@some
+@example(EVERYTHING)
+async def test_arms_that_know_no_tags_show_nothing_more(bank: Bank, test: TagTest) -> None:
+    told = await bank.heedless.recall(asking(test))
+    assert marks(told) == bank.marked.allowed(test)
+    # All were proposed, so it was the ledger's word that kept the others back; and places were left to none of them.
+    assert len(told.trace.candidates) == len(bank.marked.memories)
+    brief = await bank.heedless.recall(asking(test, trace=False, chunk_tokens=None))
+    assert marks([one.memory for one in brief.memories]) == bank.marked.shown(test)
+    seen = bank.marked.shown(test, FactType.OBSERVATION)
+    assert marks(brief) == bank.marked.shown(test) | (bank.marked.sources(seen) & bank.marked.shown(test))
+
+
+@given_tests
+@some
+async def test_a_stream_shows_nothing_more_in_any_answer(bank: Bank, test: TagTest) -> None:
+    told = [one async for one in RemoteRecaller(bank.channel).stream(asking(test, fact_types=(FactType.OBSERVATION,)))]
+    assert told
+    for progress in told:
+        assert marks(progress) <= bank.marked.allowed(test, FactType.OBSERVATION)
+    shown = marks([one.memory for one in told[-1].answer.memories])
+    assert shown == bank.marked.shown(test, FactType.OBSERVATION)
+
+
+async def test_a_preferred_observation_brings_none_of_the_facts_that_are_hidden(bank: Bank) -> None:
+    tuning = RecallTuning(reranking=False, prefer_observations=True)
+    for test in EVERY_MODE:
+        answer = await bank.faces.recaller.recall(asking(test, tuning=tuning))
+        shown = marks([one.memory for one in answer.memories])
+        seen = bank.marked.shown(test, FactType.OBSERVATION)
+        assert shown == bank.marked.shown(test) - bank.marked.sources(seen), test
+        assert marks(answer) <= bank.marked.allowed(test)
+
+
+# Reading what is there
+
+
+@given_tests
+@some
+async def test_lists_and_single_readings_show_nothing_more(bank: Bank, test: TagTest) -> None:
+    memories = memory_service_pb2_grpc.MemoryServiceStub(bank.channel)
+    documents = document_service_pb2_grpc.DocumentServiceStub(bank.channel)
+    tags = tag_test_to_pb(test)
+    listed = memory_service_pb2.ListMemoriesRequest(bank_id=REF.bank_id, page_size=1000, tags=tags)
+    assert marks(await memories.ListMemories(listed)) == bank.marked.shown(test)
+    for mark in list(bank.marked.memories)[::5]:
+        memory = bank.marked.memories[mark]
+        one = memory_service_pb2.GetMemoryRequest(bank_id=REF.bank_id, memory_id=memory.id, tags=tags)
+        shown = passes(test, memory.tags)
+        assert await said(memories.GetMemory, one) == ({mark} if shown else {"NOT_FOUND"})
+    titles = {title for title, document in bank.marked.documents.items() if passes(test, document.tags)}
+    listed = document_service_pb2.ListDocumentsRequest(bank_id=REF.bank_id, page_size=1000, tags=tags)
+    assert marks(await documents.ListDocuments(listed)) == titles
+    for title in list(bank.marked.documents)[::5]:
+        document_id = bank.marked.documents[title].id
+        one = document_service_pb2.GetDocumentRequest(bank_id=REF.bank_id, document_id=document_id, tags=tags)
+        assert await said(documents.GetDocument, one) == ({title} if title in titles else {"NOT_FOUND"})
+    if tags is not None:
+        for call, request in refused(bank):
+            request.tags.CopyFrom(tags)
+            assert await said(call, request) == {"UNIMPLEMENTED"}
+
+
+def refused(bank: Bank):
+    """Calls whose test is not offered yet: whoever brings one is refused, and shown nothing."""
+    documents = document_service_pb2_grpc.DocumentServiceStub(bank.channel)
+    memories = memory_service_pb2_grpc.MemoryServiceStub(bank.channel)
+    memory = next(iter(bank.marked.memories.values()))
+    chunk_id = next(iter(bank.marked.chunk_ids.values()))
+    named = {"bank_id": REF.bank_id}
+    yield documents.GetChunk, document_service_pb2.GetChunkRequest(**named, chunk_id=chunk_id)
+    yield documents.ListChunks, document_service_pb2.ListChunksRequest(**named, document_id=memory.document_id)
+    yield documents.GetAttachment, document_service_pb2.GetAttachmentRequest(**named, attachment_id="a")
+    yield memories.GetMemoryHistory, memory_service_pb2.GetMemoryHistoryRequest(**named, memory_id=memory.id)
+
+
+async def said(call, request) -> set[str]:
+    """Return the marks of the answer, or the code of the error, which has none."""
+    try:
+        done = call(request)
+        answer = [piece async for piece in done] if hasattr(done, "__aiter__") else await done
+    except (grpc.aio.AioRpcError, MeshError) as error:
+        told = error
+    else:
+        return marks(answer)
+    assert marks(str(told)) == set()
+    return {told.code().name}
+
+
+async def test_no_error_tells_what_is_hidden(bank: Bank) -> None:
+    hidden = replace(asking(TagNot(EVERYTHING)), query="x " * 501)
+    with pytest.raises(MeshError) as caught:
+        await bank.faces.recaller.recall(hidden)
+    assert not MARK.search(str(caught.value))
+
+
+# That no call is forgotten
+
+TESTED = {
+    "ArmService/Search",
+    "VectorService/SearchVectors",
+    "RecallService/Recall",
+    "RecallService/RecallStream",
+    "MemoryService/GetMemory",
+    "MemoryService/ListMemories",
+    "DocumentService/GetDocument",
+    "DocumentService/ListDocuments",
+}
+"""Calls with a tag test that a test above holds to it."""
+REFUSED = {
+    "DocumentService/GetChunk",
+    "DocumentService/ListChunks",
+    "DocumentService/GetAttachment",
+    "MemoryService/GetMemoryHistory",
+}
+"""Calls that refuse a tag test as long as they cannot keep it."""
+OWNERS = {
+    "MemoryService/UpdateMemory",
+    "MemoryService/InvalidateMemory",
+    "MemoryService/RestoreMemory",
+}
+"""Calls that return texts and take no test: they change or carry off what they name, and are the owner's alone."""
+SERVICES = [
+    service
+    for file in (
+        arm_service_pb2,
+        bank_service_pb2,
+        document_service_pb2,
+        embedder_service_pb2,
+        entity_service_pb2,
+        memory_service_pb2,
+        operation_service_pb2,
+        recall_service_pb2,
+        reranker_service_pb2,
+        retain_service_pb2,
+        vector_service_pb2,
+    )
+    for service in file.DESCRIPTOR.services_by_name.values()
+]
+TEXTS = {"Memory", "Chunk", "Document", "MemoryVersion", "TraceCandidate", "GetAttachmentResponse"}
+"""The messages that hold what was retained."""
+
+
+def within(message: Descriptor, seen: set[str]) -> set[str]:
+    """Return the names of all messages that a message can hold."""
+    if message.name not in seen:
+        seen.add(message.name)
+        for field in message.fields:
+            if field.type == FieldDescriptor.TYPE_MESSAGE:
+                within(field.message_type, seen)
+    return seen
+
+
+def calls(has) -> set[str]:
+    return {f"{service.name}/{method.name}" for service in SERVICES for method in service.methods if has(method)}
+
+
+def takes_a_test(method: MethodDescriptor) -> bool:
+    return "TagTest" in within(method.input_type, set()) and not method.output_type.name.startswith("Retain")
+
+
+def returns_texts(method: MethodDescriptor) -> bool:
+    return bool(TEXTS & within(method.output_type, set()))
+
+
+async def test_every_call_that_returns_text_is_known_here() -> None:
+    assert calls(takes_a_test) == TESTED | REFUSED
+    assert calls(returns_texts) - calls(takes_a_test) == OWNERS
+    assert {
+        name for service in SERVICES for method in service.methods for name in within(method.output_type, set())
+    } >= TEXTS
+
+
+async def test_what_names_entities_and_tags_alone_shows_no_text(bank: Bank) -> None:
+    entities = entity_service_pb2_grpc.EntityServiceStub(bank.channel)
+    memories = memory_service_pb2_grpc.MemoryServiceStub(bank.channel)
+    listed = await entities.ListEntities(entity_service_pb2.ListEntitiesRequest(bank_id=REF.bank_id, page_size=1000))
+    assert "hangs in the yard" not in str(listed)
+    tags = await memories.ListTags(memory_service_pb2.ListTagsRequest(bank_id=REF.bank_id))
+    assert [one.tag for one in tags.tags] == sorted(TAGS)
+    assert set(INDEXED) < set(ArmName)

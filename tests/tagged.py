@@ -1,0 +1,171 @@
+"""A bank in which every text holds a mark of its own, so that one sees in any answer what of whom it shows."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from pathlib import Path
+from uuid import uuid4
+
+from deployment import Faces, until
+from hypothesis import strategies as st
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import BankRef
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.ledger import ChunkWrite, DocumentWrite, NewEntity, Write
+from recallmesh.core.memory import FactType, Memory, Mention
+from recallmesh.core.retain import UpdateMode
+from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest, passes
+from recallmesh.ledger import open_ledger
+
+NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
+TAGS = ("ash", "birch", "cedar")
+SUBSETS = [frozenset(some) for size in range(len(TAGS) + 1) for some in combinations(TAGS, size)]
+MARK = re.compile(r"mark[0-9]{4}")
+INDEXED = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
+LANTERN = NewEntity("new:lantern", "Lantern", "lantern", "thing")
+
+
+def marks(shown: object) -> set[str]:
+    """Return the marks anywhere in an answer: a message, nouns, an error."""
+    return set(MARK.findall(shown if isinstance(shown, str) else repr(shown)))
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What was written: each memory by its mark, and the marks that a chunk's text holds by the mark of its own."""
+
+    memories: dict[str, Memory] = field(default_factory=dict)
+    chunks: dict[str, set[str]] = field(default_factory=dict)
+    chunk_ids: dict[str, str] = field(default_factory=dict)
+    documents: dict[str, Document] = field(default_factory=dict)
+
+    def shown(self, test: TagTest, *types: FactType) -> set[str]:
+        """Return the marks of the memories that may be seen."""
+        return {
+            mark
+            for mark, memory in self.memories.items()
+            if passes(test, memory.tags) and (not types or memory.fact_type in types)
+        }
+
+    def shown_chunks(self, test: TagTest) -> set[str]:
+        """Return all marks in the chunks that may be seen: those of which every memory may be."""
+        may = self.shown(test)
+        return {mark for own, held in self.chunks.items() if held <= may for mark in (own, *held)}
+
+    def sources(self, marks_of_observations: Iterable[str]) -> set[str]:
+        """Return the marks of the facts that observations were built from."""
+        marks_by_id = {memory.id: mark for mark, memory in self.memories.items()}
+        return {marks_by_id[one] for mark in marks_of_observations for one in self.memories[mark].sources}
+
+    def allowed(self, test: TagTest, *types: FactType) -> set[str]:
+        """Return all that an answer may hold: memories of these types, their chunks, the facts behind observations."""
+        may, seen = self.shown(test, *types), self.shown(test)
+        pages = {own: held for own, held in self.chunks.items() if held <= seen and held & may}
+        sources = self.sources(mark for mark in may if self.memories[mark].sources) & seen
+        return may | sources | pages.keys() | {mark for held in pages.values() for mark in held}
+
+
+class _Writer:
+    """Numbers the marks, and collects what one transaction writes."""
+
+    def __init__(self) -> None:
+        self.marked = Marked()
+        self.entities = [LANTERN]
+        self.chunks: dict[str, list[ChunkWrite]] = defaultdict(list)
+        self.count = 0
+
+    def mark(self) -> str:
+        self.count += 1
+        return f"mark{self.count:04}"
+
+    def memory(self, tags: Iterable[str], fact_type: FactType = FactType.WORLD, sources: Iterable[str] = ()) -> Memory:
+        mark = self.mark()
+        keeper = NewEntity(f"new:{mark}", f"Keeper {mark}", f"keeper {mark}", "person", (f"Warden {mark}",))
+        self.entities.append(keeper)
+        made = Memory(
+            str(uuid4()),
+            f"The lantern {mark} hangs in the yard.",
+            fact_type,
+            NOW,
+            mentioned=NOW - timedelta(minutes=self.count),
+            context=f"said of {mark}",
+            tags=tuple(sorted(tags)),
+            metadata={"note": mark},
+            mentions=tuple(Mention(one.id, one.name, one.kind) for one in (LANTERN, keeper)),
+            sources=tuple(sources),
+            proof_count=max(1, len(tuple(sources))),
+            tokens=12,
+        )
+        self.marked.memories[mark] = made
+        return made
+
+    def chunk(self, document_id: str, *memories: Memory) -> None:
+        own = self.mark()
+        text = f"Page {own}: " + " ".join(memory.text for memory in memories)
+        chunk = Chunk(str(uuid4()), "", 0, text, 12 * len(memories) + 4, digest=own)
+        self.chunks[document_id].append(ChunkWrite(chunk, memories))
+        self.marked.chunks[own] = {mark for memory in memories for mark in MARK.findall(memory.text)}
+        self.marked.chunk_ids[own] = chunk.id
+
+    def write(self, bank_uid: str) -> Write:
+        documents = []
+        for document_id, chunks in self.chunks.items():
+            tags = dict.fromkeys(tag for chunk in chunks for memory in chunk.memories for tag in memory.tags)
+            document = Document(document_id, NOW, NOW, tags=tuple(tags), metadata={"title": self.mark()})
+            self.marked.documents[document.metadata["title"]] = document
+            documents.append(DocumentWrite(document, UpdateMode.REPLACE, tuple(chunks)))
+        return Write(bank_uid, tuple(documents), tuple(self.entities), INDEXED, NOW)
+
+
+def _marked() -> _Writer:
+    """Make memories of every set of tags: alone in a chunk, two of unlike tags in one, and observations of such."""
+    pen = _Writer()
+    alone = {tags: pen.memory(tags) for tags in SUBSETS}
+    for tags, memory in alone.items():
+        pen.chunk(f"alone {'-'.join(sorted(tags))}", memory)
+    for first, second in combinations(SUBSETS, 2):
+        if len(first | second) < len(TAGS):
+            pen.chunk(f"pair {pen.count}", pen.memory(first), pen.memory(second, FactType.EXPERIENCE))
+    for tags in SUBSETS:
+        sources = [alone[tags].id, alone[frozenset(TAGS) - tags].id]
+        pen.chunk(f"seen {pen.count}", pen.memory(tags, FactType.OBSERVATION, sources))
+    return pen
+
+
+async def write_marked(faces: Faces, data: Path, ref: BankRef) -> Marked:
+    """Write the memories by the ledger of a mesh, wait until its arms have them, and return what was written.
+
+    By the ledger, since no face of the mesh makes observations at will.
+    """
+    pen = _marked()
+    async with open_ledger(f"sqlite:///{data / 'ledger.db'}", own_lease=timedelta()) as ledger:
+        bank = await ledger.get_bank(ref)
+        commit = await ledger.commit(pen.write(bank.uid))
+    stored = {MARK.findall(memory.text)[0]: memory for memory in commit.added}
+
+    async def delivered() -> bool:
+        return (await faces.admin.bank_stats(ref)).pending == 0
+
+    await until(delivered, 60)
+    return replace(pen.marked, memories=stored)
+
+
+def tag_tests(unknown: str = "yew") -> st.SearchStrategy[TagTest]:
+    """Return tests of every mode, over the bank's tags and one that nobody has, in groups within groups."""
+    tags = st.frozensets(st.sampled_from((*TAGS, unknown)), max_size=3)
+    leaves = st.builds(TagLeaf, tags, st.sampled_from(TagMode))
+
+    def groups(parts: st.SearchStrategy[TagTest]) -> st.SearchStrategy[TagTest]:
+        several = st.lists(parts, max_size=3).map(tuple)
+        return st.builds(TagAnd, several) | st.builds(TagOr, several) | st.builds(TagNot, parts)
+
+    return st.recursive(leaves, groups, max_leaves=5)
+
+
+EVERY_MODE: tuple[TagTest, ...] = tuple(
+    TagLeaf(tags, mode) for mode in TagMode for tags in (frozenset(), frozenset({"ash"}), frozenset({"ash", "birch"}))
+)
