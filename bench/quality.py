@@ -1,4 +1,4 @@
-"""Evidence recall on real conversations: each arm alone, RRF of all, and the whole pipeline."""
+"""Evidence recall on real conversations: each arm alone, RRF of all, the whole pipeline, and that with parts off."""
 
 import argparse
 import asyncio
@@ -7,11 +7,14 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from bench.ablation import ABLATION, WAVES, WHOLE, Trial, compared, print_compared
 from bench.locomo import CATEGORIES, DEFAULT_DATA, Conversation, Question, load_conversations
 from bench.measure import COLUMNS, Quality, average, figures, judge
+from bench.remembering import open_remembering
 from bench.results import write_result
 from bench.table import print_figures
 from recallmesh.cli.screen import progress
@@ -19,14 +22,13 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.page import PageRequest
-from recallmesh.core.recall import RecallRequest, TraceCandidate
+from recallmesh.core.recall import RecallRequest, Trace, TraceCandidate
 from recallmesh.core.retain import RetainRequest
 from recallmesh.core.tuning import Budget, RecallTuning
-from recallmesh.mesh import Faces, open_embedded
+from recallmesh.mesh import Faces
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
 
-WHOLE = "whole"
 FUSED = "RRF of all"
 BATCH = 100
 
@@ -39,7 +41,21 @@ class Turn:
     tokens: int
 
 
-Judged = dict[str, list[tuple[int, Quality]]]
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How good one ranking was for one question, of this category and conversation."""
+
+    conversation: str
+    category: int
+    quality: Quality
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The marks by ranking, and the trials of other settings by theirs, question by question."""
+
+    marks: dict[str, list[Mark]] = field(default_factory=lambda: defaultdict(list))
+    trials: dict[str, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
 
 async def retain(faces: Faces, conversation: Conversation, mode: ExtractionMode) -> dict[str, Turn]:
@@ -61,16 +77,14 @@ async def retain(faces: Faces, conversation: Conversation, mode: ExtractionMode)
             return turns
 
 
-async def ask(
-    faces: Faces, bank: BankRef, question: Question, tuning: RecallTuning, budget: Budget
-) -> tuple[TraceCandidate, ...]:
+async def ask(faces: Faces, bank: BankRef, question: Question, tuning: RecallTuning, budget: Budget) -> Trace:
     """Ask with a trace, which holds every candidate's place at every stage."""
     request = RecallRequest(
         bank=bank, query=question.text, query_time=question.asked, tuning=tuning, budget=budget, trace=True
     )
     answer = await faces.recaller.recall(request)
     assert answer.trace is not None
-    return answer.trace.candidates
+    return answer.trace
 
 
 def rankings(candidates: Iterable[TraceCandidate]) -> dict[str, list[str]]:
@@ -91,19 +105,25 @@ def final_ranking(candidates: Iterable[TraceCandidate]) -> list[str]:
 async def judge_conversation(
     faces: Faces, conversation: Conversation, words: argparse.Namespace, judged: Judged
 ) -> None:
-    """Ask every question both ways and judge every ranking."""
+    """Ask every question both ways and judge every ranking; then under every other setting."""
     turns = await retain(faces, conversation, ExtractionMode(words.mode))
     tokens = {memory_id: turn.tokens for memory_id, turn in turns.items()}
-    bank = BankRef(f"conv-{conversation.name}")
+    bank, budget = BankRef(f"conv-{conversation.name}"), Budget(words.budget)
     fused = RecallTuning(reranking=False)
     whole = RecallTuning(reranking=True, rerank_limit=words.rerank_limit, recency_alpha=words.recency_alpha)
+    others = {WHOLE: whole, **ABLATION, **WAVES} if words.ablation else {}
     with progress("questions") as bar:
         for question in bar.track(conversation.questions, description=conversation.name):
-            lists = rankings(await ask(faces, bank, question, fused, Budget(words.budget)))
+            lists = rankings((await ask(faces, bank, question, fused, budget)).candidates)
             if not words.fast:
-                lists[WHOLE] = final_ranking(await ask(faces, bank, question, whole, Budget(words.budget)))
+                lists[WHOLE] = final_ranking((await ask(faces, bank, question, whole, budget)).candidates)
             for name, ranking in lists.items():
-                judged[name].append((question.category, _judge(ranking, question, turns, tokens)))
+                quality = _judge(ranking, question, turns, tokens)
+                judged.marks[name].append(Mark(conversation.name, question.category, quality))
+            for name, tuning in others.items():
+                trace = await ask(faces, bank, question, tuning, budget)
+                quality = _judge(final_ranking(trace.candidates), question, turns, tokens)
+                judged.trials[name].append(Trial(quality, trace.prefilter.kept))
 
 
 def _judge(ranking: list[str], question: Question, turns: dict[str, Turn], tokens: dict[str, int]) -> Quality:
@@ -118,13 +138,14 @@ def _judge(ranking: list[str], question: Question, turns: dict[str, Turn], token
     return judge(list(dict.fromkeys(keys)), question.evidence, lengths)
 
 
-def report(judged: Judged) -> dict[str, dict[str, dict[str, float]]]:
+def report(marks: dict[str, list[Mark]]) -> dict[str, dict[str, dict[str, float]]]:
     """Print the tables and return the figures."""
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for part in ("overall", *CATEGORIES.values()):
+    names = dict.fromkeys(f"conversation {mark.conversation}" for mark in marks[FUSED])
+    for part in ("overall", *CATEGORIES.values(), *names):
         rows = []
-        for name, marks in judged.items():
-            chosen = [mark for category, mark in marks if part in ("overall", CATEGORIES[category])]
+        for name, given in marks.items():
+            chosen = [mark.quality for mark in given if part in _parts(mark)]
             if not chosen:
                 continue
             mean = average(chosen)
@@ -135,21 +156,30 @@ def report(judged: Judged) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
+def _parts(mark: Mark) -> tuple[str, ...]:
+    return ("overall", CATEGORIES[mark.category], f"conversation {mark.conversation}")
+
+
 async def run(words: argparse.Namespace) -> None:
     """Measure, print and write down."""
     set_up_logging(level="warning")
     conversations = load_conversations(Path(words.data), tuple(words.conversations))
     if words.sample:
         conversations = sampled(conversations, words.sample)
-    judged: Judged = defaultdict(list)
+    judged = Judged()
     with tempfile.TemporaryDirectory() as folder:
-        async with open_embedded(load_settings(data=Path(folder))) as faces:
+        async with open_remembering(load_settings(data=Path(folder))) as faces:
             for conversation in conversations:
                 await judge_conversation(faces, conversation, words, judged)
                 print(f"conversation {conversation.name} done", file=sys.stderr)
-    found = report(judged)
+    found: dict[str, Any] = {"figures": report(judged.marks)}
+    if judged.trials:
+        print("\nwith one thing off, or set otherwise; differences in points, and where 95 % of them are")
+        table = compared(judged.trials)
+        print_compared(table)
+        found["ablation"] = table
     setup = {key: getattr(words, key) for key in ("mode", "budget", "rerank_limit", "recency_alpha", "sample")}
-    path = write_result(words.name, {"setup": setup, "figures": found})
+    path = write_result(words.name, {"setup": setup, **found})
     print(f"\nwritten to {path.name} in bench/results")
 
 
@@ -174,6 +204,7 @@ def main() -> None:
     parser.add_argument("--conversations", nargs="*", default=(), metavar="N", help="only these, say 26 30")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="about N questions instead of all")
     parser.add_argument("--fast", action="store_true", help="leave out the whole pipeline (no reranking)")
+    parser.add_argument("--ablation", action="store_true", help="also with each arm, prior and boost off, and in waves")
     parser.add_argument("--mode", default="chunks", choices=[mode.value for mode in ExtractionMode])
     parser.add_argument("--budget", default="mid", choices=[budget.value for budget in Budget])
     parser.add_argument("--rerank-limit", type=int, default=None, metavar="N", help="pairs the cross-encoder reads")

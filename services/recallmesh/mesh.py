@@ -108,7 +108,7 @@ class Assembly:
     """One process's parts: each is built once, here, or as a client of the place that its settings name.
 
     A part in ``hosted`` is built here whatever its address says: the same settings serve every process of a mesh.
-    ``given_embedder`` takes the place of the one that the settings name.
+    ``given_embedder`` and ``given_reranker`` take the place of those that the settings name.
     """
 
     settings: Settings
@@ -116,6 +116,7 @@ class Assembly:
     stack: AsyncExitStack
     metrics: Metrics = field(default_factory=Metrics)
     given_embedder: Embedder | None = None
+    given_reranker: Reranker | None = None
     _built: dict[str, object] = field(default_factory=dict)
 
     async def arm(self, name: ArmName) -> Arm:
@@ -222,7 +223,9 @@ class Assembly:
     async def _open_reranker(self) -> Reranker | None:
         address = self.address(Part.RERANKER)
         reranker: Reranker
-        if address:
+        if self.given_reranker is not None:
+            reranker = self.given_reranker
+        elif address:
             reranker = RemoteReranker(await self._channel(address))
         elif self.settings.reranker.backend == "none":
             return None
@@ -293,13 +296,17 @@ class Assembly:
 
 @asynccontextmanager
 async def open_assembly(
-    settings: Settings, hosted: frozenset[Part], *, embedder: Embedder | None = None
+    settings: Settings,
+    hosted: frozenset[Part],
+    *,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
 ) -> AsyncIterator[Assembly]:
     """Open an assembly; what it builds is closed with it, last first."""
     sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
     gc.set_threshold(*map(max, GC_THRESHOLDS, gc.get_threshold()))
     async with AsyncExitStack() as stack:
-        yield Assembly(settings, hosted, stack, given_embedder=embedder)
+        yield Assembly(settings, hosted, stack, given_embedder=embedder, given_reranker=reranker)
 
 
 @asynccontextmanager

@@ -164,7 +164,8 @@ class Mesh:
     embedder: FakeEmbedder | None = field(default_factory=FakeEmbedder)
     reranker: FakeReranker | None = None
     times: FakeTimes = field(default_factory=FakeTimes)
-    defaults: RecallDefaults = field(default_factory=RecallDefaults)
+    # What the fake keyword arm's scores say would count beside the reranker; a test that wants that says so.
+    defaults: RecallDefaults = field(default_factory=lambda: RecallDefaults(keyword_weight=0.0))
 
     def recaller(self) -> Orchestrator:
         return Orchestrator(

@@ -6,7 +6,6 @@ from recallmesh.core.tuning import BoostLevel
 from recallmesh.recall.boosts import NUDGE, boosted, divisors, nudge, seated
 from recallmesh.recall.fusion import fuse
 from recallmesh.recall.plan import RecallDefaults
-from recallmesh.recall.score import SHARPNESS, lift
 
 ARMS = tuple(ArmName)
 LEVELS = RecallDefaults().boost_divisors
@@ -106,6 +105,9 @@ def test_the_nudge_stays_within_its_bound_and_is_one_for_the_rest(lists, arm):
 
 
 def test_a_nudge_cannot_lift_a_hit_over_clearly_better_ones():
-    most = (1.0 + NUDGE) ** SHARPNESS
-    assert lift(0.452, most) < 0.5 < lift(0.453, most)
-    assert lift(0.881, most) < 0.9 < lift(0.883, most)
+    def nudged(final):
+        odds = final / (1 - final) * (1.0 + NUDGE)
+        return odds / (1 + odds)
+
+    assert nudged(0.476) < 0.5 < nudged(0.477)
+    assert nudged(0.891) < 0.9 < nudged(0.892)

@@ -44,9 +44,13 @@ ALL_NUMBERS = [
     "0.065600",
     "4.120000",
     "0.984000",
+    "5.931000",
     "0.917000",
     "1.250000",
     "0.250000",
+    "1.000000",
+    "1.000000",
+    "1.000000",
     "1.097000",
     "0.900000",
     "1.000000",
@@ -90,6 +94,7 @@ def traced(**more):
         fusion_prior=0.917,
         context_prior=1.25,
         naming_prior=0.25,
+        reading=5.931,
     )
     ranks = {ArmName.SEMANTIC: 3, ArmName.KEYWORD: 14, ArmName.GRAPH: 2}
     own = {"arm_scores": {ArmName.KEYWORD: 6.5}, "because": {ArmName.KEYWORD: "may"}}
@@ -144,7 +149,12 @@ def test_the_table_of_a_reranked_question_is_no_wider_than_a_terminal_of_80():
 
 
 def test_a_factor_that_few_banks_have_is_shown_where_it_matters():
-    for more, words in (({}, set()), ({"proof_boost": 1.02}, {"proof"}), ({"strategy_boost": 1.05}, {"favour"})):
+    for more, words in (
+        ({}, set()),
+        ({"proof_boost": 1.02}, {"proof"}),
+        ({"strategy_boost": 1.05}, {"favour"}),
+        ({"surroundings": 2.5}, {"around"}),
+    ):
         screen = terminal(200)
         print_account(screen, traced(**more))
         [heading] = [line for line in shown(screen).splitlines() if line.lstrip().startswith("#")]

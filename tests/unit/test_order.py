@@ -73,7 +73,7 @@ async def test_what_is_interleaved_is_reranked_as_usual():
     here = interleaving_mesh(reranker=FakeReranker())
     tuning = RecallTuning(rerank_limit=3)
     assert numbers(await here.recall(fusion=INTERLEAVE, tuning=tuning)) == [5, 4, 1, 2, 3]
-    assert [text[-1] for text in here.reranker.texts[0]] == ["1", "4", "5"]
+    assert [text[-1] for texts in here.reranker.texts for text in texts] == ["1", "4", "5"]
 
 
 @pytest.mark.parametrize("boosts", [{}, {S: BoostLevel.LOW}])

@@ -74,11 +74,11 @@ async def test_mentions_come_when_asked_for():
 
 
 async def test_floors_are_inclusive():
-    plain = RecallDefaults(fusion_weight=0.0, recency_alpha=0.0)
+    plain = RecallDefaults(fusion_weight=0.0, recency_alpha=0.0, keyword_weight=0.0)
     here = mesh(reranker=FakeReranker(lambda number: number / 10, logits=False), defaults=plain)
     answer = await here.recall(tuning=RecallTuning(min_scores=MinScores(reranker=0.3)))
     assert numbers(answer) == [5, 4, 3]
-    answer = await here.recall(tuning=RecallTuning(min_scores=MinScores(final=0.4)))
+    answer = await here.recall(tuning=RecallTuning(min_scores=MinScores(final=answer.memories[1].scores.final)))
     assert numbers(answer) == [5, 4]
 
 

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import timedelta
+from math import e
 
 import pytest
 from unit.recall_fakes import (
@@ -93,7 +94,7 @@ async def test_what_lies_beyond_the_cap_follows_in_fused_order():
     finals = [each.scores.final for each in answer.memories]
     assert finals == sorted(finals, reverse=True)
     assert len(set(finals)) == 5
-    assert len(here.reranker.texts[0]) == 2
+    assert [len(texts) for texts in here.reranker.texts] == [1, 1]
 
 
 async def test_the_date_is_given_to_the_reranker_as_exactly_as_it_is_known():
@@ -152,7 +153,7 @@ async def test_a_strategy_boost_orders_and_leaves_the_reported_rrf_score():
 
 
 async def test_a_strategy_boost_nudges_what_was_reranked_to_equal_scores():
-    alone = RecallDefaults(fusion_weight=0.0)
+    alone = RecallDefaults(fusion_weight=0.0, keyword_weight=0.0)
     here = mesh(reranker=FakeReranker(lambda number: 1.0 if number < 5 else 0.0), defaults=alone)
     answer = await here.recall(tuning=RecallTuning(boosts={K: BoostLevel.HIGH}))
     assert numbers(answer)[0] == 4
@@ -204,18 +205,34 @@ async def test_a_cap_per_arm_cuts_each_list_before_fusion():
 async def test_the_final_score_follows_from_the_scores_told_with_it():
     mira = (Mention("e1", "Mira", "person"),)
     ledger = FakeLedger(
-        *(memory(number, mentioned=days_ago(50 * number), mentions=mira * (number % 2)) for number in range(1, 7))
+        *(
+            memory(
+                number,
+                mentioned=days_ago(50 * number),
+                mentions=mira * (number % 2),
+                tokens=8 + number,
+                document_id="d1" * (number != 2),
+                position=number,
+            )
+            for number in range(1, 7)
+        )
     )
     arms = four_arms(graph=FakeArm(1, 2, 3, contexts={1: 0.7, 2: 0.8, 3: 0.7}))
-    here = mesh(ledger=ledger, arms=arms, reranker=FakeReranker(lambda number: number - 3.0))
+    here = mesh(ledger=ledger, arms=arms, reranker=FakeReranker(lambda number: number - 3.0), defaults=RecallDefaults())
     answer = await here.recall("Mira?", window=LAST_WEEK, tuning=RecallTuning(boosts={K: BoostLevel.HIGH}))
     assert len({each.scores.context_prior for each in answer.memories}) == 3
     assert {each.scores.naming_prior for each in answer.memories} == {1.0, 0.25}
+    assert len({each.scores.keyword_prior for each in answer.memories}) == 3
+    assert len({each.scores.length_prior for each in answer.memories}) == len(answer.memories)
+    assert {
+        number for number, each in zip(numbers(answer), answer.memories, strict=True) if each.scores.surroundings == 1
+    } == {2}
     for each in answer.memories:
         told = each.scores
         boosts = told.recency_boost * told.temporal_boost * told.proof_boost * told.strategy_boost
-        priors = told.fusion_prior * told.context_prior * told.naming_prior
-        odds = told.relevance / (1 - told.relevance) * priors * boosts**2
+        priors = told.fusion_prior * told.context_prior * told.naming_prior * told.keyword_prior * told.length_prior
+        assert told.reading == pytest.approx((1 + e * (told.relevance / (1 - told.relevance)) ** 0.5) / (1 + e))
+        odds = told.reading * priors * boosts * told.surroundings
         assert told.final == pytest.approx(odds / (1 + odds))
 
 
@@ -238,12 +255,14 @@ async def test_among_equal_readings_the_nearer_context_comes_first():
     )
     answer = await near.recall()
     assert numbers(answer)[0] == 3
-    off = replace(near, defaults=RecallDefaults(context_weight=0.0))
+    off = replace(near, defaults=RecallDefaults(context_weight=0.0, keyword_weight=0.0))
     assert numbers(await off.recall())[0] != 3
 
 
 async def test_without_the_context_cosines_or_the_embedder_the_order_is_the_plain_one():
-    plain = await mesh(reranker=FakeReranker(), defaults=RecallDefaults(context_weight=0.0)).recall()
+    plain = await mesh(
+        reranker=FakeReranker(), defaults=RecallDefaults(context_weight=0.0, keyword_weight=0.0)
+    ).recall()
     for here in (mesh(reranker=FakeReranker()), mesh(arms=four_arms(graph=FakeArm()), reranker=FakeReranker())):
         answer = await here.recall()
         assert {each.scores.context_prior for each in answer.memories} == {1.0}
@@ -269,7 +288,7 @@ async def test_what_mentions_nothing_of_what_the_query_names_needs_more_to_come_
     here = mesh(ledger=ledger, reranker=FakeReranker(lambda number: 1.0 if number == 1 else 0.0))
     assert numbers(await here.recall("who paints"))[0] == 1
     assert numbers(await here.recall("what does Mira paint"))[0] == 3
-    off = replace(here, defaults=RecallDefaults(unnamed_odds=1.0))
+    off = replace(here, defaults=RecallDefaults(unnamed_odds=1.0, keyword_weight=0.0))
     assert numbers(await off.recall("what does Mira paint"))[0] == 1
 
 
@@ -278,3 +297,40 @@ async def test_not_reranked_the_priors_touch_nothing():
     ledger = FakeLedger(*(memory(number, mentions=mira * (number == 5)) for number in range(1, 7)))
     here = mesh(ledger=ledger, arms=four_arms(graph=FakeArm(3, 5, contexts={3: 0.6, 5: 0.9})))
     assert numbers(await here.recall("what of Mira")) == numbers(await mesh().recall("what of Mira"))
+
+
+async def test_what_shares_more_of_the_words_comes_first_among_equal_readings():
+    here = mesh(
+        arms={K: FakeArm(2, 3), G: FakeArm(3, 2)},
+        reranker=FakeReranker(lambda number: 0.0 if number < 4 else -1.0),
+        defaults=RecallDefaults(fusion_weight=0.0),
+    )
+    assert numbers(await here.recall()) == [2, 3]
+    assert numbers(await here.recall(tuning=RecallTuning(keyword_weight=0.0))) == [2, 3]
+    here.arms[K] = FakeArm(3, 2)
+    assert numbers(await here.recall()) == [3, 2]
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.0])
+async def test_what_says_more_comes_first_among_equal_readings_if_that_counts(weight):
+    ledger = FakeLedger(memory(2), memory(3, tokens=30), memory(4, tokens=2))
+    here = mesh(ledger=ledger, reranker=FakeReranker(lambda number: 0.0 if number < 4 else -1.0))
+    answer = await here.recall(tuning=RecallTuning(length_weight=weight, fusion_weight=0.0))
+    by_number = dict(zip(numbers(answer), answer.memories, strict=True))
+    assert by_number[2].scores.length_prior == 1.0
+    assert (by_number[3].scores.length_prior > 1.0 > by_number[4].scores.length_prior) is (weight > 0)
+
+
+@pytest.mark.parametrize(("weight", "order"), [(0.5, [1, 2, 3, 4]), (0.0, [1, 4, 2, 3])])
+async def test_what_lies_around_an_answer_comes_before_what_reads_as_well_elsewhere(weight, order):
+    beside = {"document_id": "d1"}
+    ledger = FakeLedger(
+        memory(1, position=5, **beside),
+        memory(2, position=6, **beside),
+        memory(3, position=9, **beside),
+        memory(4, position=6, document_id="d2"),
+    )
+    here = mesh(
+        ledger=ledger, arms={K: FakeArm(4, 1, 2, 3)}, reranker=FakeReranker(lambda number: 5.0 if number == 1 else -2.0)
+    )
+    assert numbers(await here.recall(tuning=RecallTuning(surroundings_weight=weight))) == order

@@ -21,7 +21,7 @@ from recallmesh.core.bank import BankConfig
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.recall import PartState
-from recallmesh.core.tuning import MinScores, RecallTuning
+from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
 from recallmesh.recall.plan import RecallDefaults
 
 SURE = RecallTuning(rerank_wave=3, rerank_stop_places=2, rerank_stop_margin=0.0)
@@ -37,7 +37,51 @@ def sizes(here):
     return [len(texts) for texts in here.reranker.texts]
 
 
-async def test_all_is_read_at_once_unless_waves_are_asked_for():
+def read(here):
+    return [[int(text.split()[-1]) for text in texts] for texts in here.reranker.texts]
+
+
+async def test_of_more_than_may_be_read_half_is_read_first():
+    here = long_mesh()
+    answer = await here.recall(tuning=RecallTuning(rerank_limit=5), trace=True)
+    assert read(here) == [[0, 1, 2], [3, 4]]
+    assert part(answer, "reranker").items == 5
+    assert (answer.trace.prefilter.kept, answer.trace.prefilter.stopped) == (5, "")
+
+
+async def test_what_is_expected_more_is_read_first_wherever_it_was_fused():
+    here = long_mesh()
+    here.ledger = FakeLedger(*(memory(number, tokens=40 if number > 9 else 10) for number in range(12)))
+    await here.recall(tuning=RecallTuning(rerank_limit=4))
+    assert read(here) == [[10, 11], [0, 1]]
+
+
+async def test_the_second_half_is_read_around_what_the_first_half_found():
+    here = long_mesh(lambda number: 6.0 if number == 1 else -6.0)
+    places = {1: 7, 11: 8, 9: 5}
+    here.ledger = FakeLedger(
+        *(
+            memory(number, document_id="d1" if number in places else "", position=places.get(number, 0))
+            for number in range(12)
+        )
+    )
+    answer = await here.recall(tuning=RecallTuning(rerank_limit=4))
+    assert read(here) == [[0, 1], [11, 9]]
+    assert numbers(answer)[:3] == [1, 11, 9]
+    here.reranker.texts.clear()
+    await here.recall(tuning=RecallTuning(rerank_limit=4, surroundings_weight=0.0))
+    assert read(here) == [[0, 1], [2, 3]]
+
+
+async def test_who_favours_an_arm_has_its_order_read():
+    here = long_mesh()
+    here.ledger = FakeLedger(*(memory(number, tokens=40 if number > 9 else 10) for number in range(12)))
+    answer = await here.recall(tuning=RecallTuning(rerank_limit=4, boosts={K: BoostLevel.LOW}))
+    assert sorted(map(sorted, read(here))) == [[0, 1, 2, 3]]
+    assert numbers(answer)[4:] == list(range(4, 12))
+
+
+async def test_all_is_read_at_once_where_all_may_be():
     here = long_mesh()
     answer = await here.recall(tuning=RecallTuning(rerank_stop_places=1, rerank_stop_margin=0.0), trace=True)
     assert sizes(here) == [12]

@@ -1,5 +1,5 @@
 from datetime import timedelta
-from math import inf, isclose
+from math import e, inf, log
 
 import pytest
 from hypothesis import given
@@ -10,12 +10,16 @@ from recallmesh.core.memory import FactType
 from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.tuning import RecencyCurve
 from recallmesh.recall.score import (
-    SHARPNESS,
+    SURE,
     boost,
     days_between,
-    lift,
+    keyword,
+    length,
+    log_odds,
     prior,
     proof,
+    raw_odds,
+    reading,
     recency,
     relevance,
     shifted,
@@ -90,37 +94,53 @@ def test_the_sigmoid_never_overflows(logit):
     assert 0.0 <= sigmoid(logit) <= 1.0
 
 
-@given(st.floats(0, 1), st.floats(0.5, 2))
-def test_a_lift_stays_in_0_to_1_and_goes_the_way_of_its_factor(relevant, factor):
-    lifted = lift(relevant, factor)
-    assert 0.0 <= lifted <= 1.0
-    assert lift(relevant, 1.0) == relevant
-    assert (lifted - relevant) * (factor - 1.0) >= -1e-12
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+def test_a_reading_keeps_the_order_and_is_never_nothing(one, other):
+    low, high = sorted([one, other])
+    assert 0.26 < reading(low) <= reading(high) < inf
 
 
-@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.floats(0.7, 1.3))
-def test_a_lift_keeps_the_order(one, other, factor):
-    if one < other and not isclose(one, other):
-        assert lift(one, factor) < lift(other, factor)
+def test_a_reading_is_one_where_the_model_found_one_half_and_grows_with_the_root_of_the_odds():
+    assert reading(0.0) == 1.0
+    assert reading(-40.0) == pytest.approx(1 / (1 + e))
+    assert reading(12.0) / reading(10.0) == pytest.approx(e, rel=0.01)
+
+
+def test_readings_far_below_one_half_hardly_differ():
+    assert reading(-9.0) / reading(-11.0) < 1.03
 
 
 def test_recency_does_not_reorder_saturated_scores_that_differ_clearly():
     old, new = boost(0.2, 0.1), boost(0.2, 1.0)
-    clear, weaker = sigmoid(4.6), sigmoid(3.5)  # 0.99 and 0.97
-    assert clear * old < weaker * new  # what a plain product would do
-    assert lift(clear, old**SHARPNESS) > lift(weaker, new**SHARPNESS)
+    assert sigmoid(4.6) * old < sigmoid(3.5) * new  # 0.99 and 0.97: what a plain product would do
+    assert reading(4.6) * old > reading(3.5) * new
 
 
-def test_all_boosts_at_their_extremes_cannot_bridge_a_raw_difference_of_one():
-    best = (boost(0.2, 1) * boost(0.2, 1) * boost(0.1, 1)) ** SHARPNESS
-    worst = (boost(0.2, 0) * boost(0.2, 0) * boost(0.1, 0)) ** SHARPNESS
-    for logit in (-8.0, -1.0, 0.0, 4.0, 9.0):
-        assert lift(sigmoid(logit + 1.01), worst) > lift(sigmoid(logit), best)
-        assert lift(sigmoid(logit + 0.99), worst) < lift(sigmoid(logit), best)
+def test_all_boosts_at_their_extremes_cannot_bridge_a_raw_difference_of_two_where_something_answers():
+    best = boost(0.2, 1) * boost(0.2, 1) * boost(0.1, 1)
+    worst = boost(0.2, 0) * boost(0.2, 0) * boost(0.1, 0)
+    for logit in (-1.0, 0.0, 4.0, 9.0):
+        assert reading(logit + 2.0) * worst > reading(logit) * best
+    assert reading(10.0) * worst == pytest.approx(reading(9.0) * best, rel=0.02)
 
 
-def test_a_boost_does_to_one_half_what_a_product_would_do():
-    assert lift(0.5, 1.1**SHARPNESS) == pytest.approx(0.5 * 1.1, abs=0.003)
+def test_log_odds_are_bounded():
+    assert [log_odds(0.0), log_odds(1.0), log_odds(0.5)] == [-SURE, SURE, 0.0]
+    assert log_odds(0.9) == pytest.approx(log(9))
+    assert [raw_odds(0.9, logits=True), raw_odds(0.9, logits=False)] == [0.9, pytest.approx(log(9))]
+
+
+def test_the_keyword_prior_is_one_for_what_shares_no_word():
+    assert [keyword(0.0, 0.7), keyword(0.5, 0.0)] == [1.0, 1.0]
+    assert keyword(1.0, 0.7) == pytest.approx(2.01, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "usual", "factor"),
+    [(10, 10, 1.0), (40, 10, 2.0), (900, 10, 2.0), (1, 10, 0.5), (0, 10, 1.0), (9, 0, 1.0)],
+)
+def test_what_says_more_may_answer_more_within_bounds(tokens, usual, factor):
+    assert length(tokens, usual, 0.5) == factor
 
 
 def test_the_prior_falls_with_the_fused_rank_from_one():

@@ -9,7 +9,8 @@ from unit.recall_fakes import memory
 from recallmesh.core.memory import FactType
 from recallmesh.core.tuning import MinScores
 from recallmesh.recall.pack import pack
-from recallmesh.recall.waves import SURE, Goal, log_odds, stop
+from recallmesh.recall.score import reading
+from recallmesh.recall.waves import Goal, stop
 
 ALL = Goal(wave=2, places=0, margin=0.0, max_tokens=4096)
 HEAD = replace(ALL, places=2)
@@ -60,19 +61,19 @@ def test_a_margin_is_what_a_later_wave_may_be_better_by():
 
 def test_what_else_is_known_of_the_next_counts():
     read, memories = [5.0, 4.0, 3.0, 2.0], facts(*[10] * 6)
-    assert stop(read, [0.0] * 4 + [-0.5, 0.9], memories, HEAD)
-    assert stop(read, [0.0] * 4 + [-0.5, 1.1], memories, HEAD) == ""
+    assert stop(read, [0.0] * 4 + [-0.5, 0.4], memories, HEAD)
+    assert stop(read, [0.0] * 4 + [-0.5, 0.5], memories, HEAD) == ""
 
 
 def test_nothing_below_a_floor_can_come_up():
     read, memories = [-5.0, -6.0, -7.0, -8.0], facts(*[10] * 6)
     assert stop(read, even(6), memories, ALL) == ""
     assert stop(read, even(6), memories, replace(ALL, floors=MinScores(reranker=0.01)))
-    assert stop(read, even(6), memories, replace(ALL, floors=MinScores(final=0.01)))
-    assert stop(read, even(6), memories, replace(ALL, floors=MinScores(final=0.0001))) == ""
+    assert stop(read, even(6), memories, replace(ALL, floors=MinScores(final=0.23)))
+    assert stop(read, even(6), memories, replace(ALL, floors=MinScores(final=0.22))) == ""
     # The reranker's floor is on its score alone, whatever else counts.
     assert stop(read, [0.0] * 4 + [9.0] * 2, memories, replace(ALL, floors=MinScores(reranker=0.01)))
-    assert stop(read, [0.0] * 4 + [9.0] * 2, memories, replace(ALL, floors=MinScores(final=0.01))) == ""
+    assert stop(read, [0.0] * 4 + [9.0] * 2, memories, replace(ALL, floors=MinScores(final=0.23))) == ""
 
 
 def test_where_chunks_come_too_only_the_limit_and_the_head_are_places():
@@ -85,11 +86,6 @@ def test_where_chunks_come_too_only_the_limit_and_the_head_are_places():
 @pytest.mark.parametrize("read", [[], [1.0] * 4, [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]])
 def test_nothing_read_equal_scores_or_all_read_give_no_reason(read):
     assert stop(read, even(6), facts(*[10] * 6), HEAD) == ""
-
-
-def test_log_odds_are_bounded():
-    assert [log_odds(0.0), log_odds(1.0), log_odds(0.5)] == [-SURE, SURE, 0.0]
-    assert log_odds(0.9) == pytest.approx(log(9))
 
 
 GOALS = st.builds(
@@ -118,7 +114,8 @@ def test_what_was_sure_stays_if_no_later_reading_is_better_than_is_plausible(can
     assume(stop(read, known, memories, goal))
     reach = max(read[-goal.wave :]) + goal.margin
     standings = [
-        odds + weight for odds, weight in zip([*read, *(min(each, reach) for each in later)], known, strict=True)
+        log(reading(odds)) + weight
+        for odds, weight in zip([*read, *(min(each, reach) for each in later)], known, strict=True)
     ]
 
     def packed(among):

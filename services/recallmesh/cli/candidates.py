@@ -7,12 +7,11 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from recallmesh.cli.columns import ABOUT, OUTCOMES, SIGNS, became, order
+from recallmesh.cli.columns import ABOUT, FACTORS, OUTCOMES, SIGNS, became, order
 from recallmesh.cli.screen import one_line, print_lines, printable
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import Outcome, Prefilter, Trace, TraceCandidate
 
-FACTORS = ("place", "context", "names", "recent", "time", "proof", "favour")
 LEGEND = (
     ("#", ABOUT["#"]),
     (" ".join(SIGNS.values()), "the rank that each arm gave it: semantic, keyword, graph, temporal; empty: not by it"),
@@ -20,10 +19,12 @@ LEGEND = (
 )
 NEUTRAL = "1.000"
 """A factor that changes nothing."""
-ON_DEMAND = ("proof", "favour")
-"""Factors that few banks have: on a terminal they have a column only where they differ from 1."""
-IN_A_PIPE = ("raw",)
-"""Columns that a terminal has no room for."""
+ON_DEMAND = ("words", "length", "around", "proof", "favour")
+"""Factors that not every answer has: on a terminal they have a column only where they differ from 1."""
+IN_A_PIPE = ("raw", "says")
+"""Columns that a terminal has no room for: ``reads`` tells as much."""
+GIVE_WAY = ("tok", "length", "words", "around")
+"""What gives way where it is narrower still, in this order."""
 BESIDE = 40
 """Columns that a memory needs to stand beside its numbers; with fewer it stands below them."""
 GAP = "  "
@@ -74,7 +75,7 @@ def _fitting(headings: Sequence[str], table: Sequence[Mapping[str, str]], width:
     neutral = [name for name in FACTORS if all(cells[name] in ("", NEUTRAL) for cells in table)]
     kept = [name for name in headings if name not in IN_A_PIPE and (name not in ON_DEMAND or name not in neutral)]
 
-    for name in ("RRF", *reversed(neutral), "tok"):
+    for name in ("RRF", *reversed(neutral), *GIVE_WAY):
         widest = (max(cell_len(cells[each]) for cells in ({each: each}, *table)) for each in kept)
         if sum(widest) + len(kept) - 1 <= width:
             break
@@ -160,21 +161,13 @@ def _cells(row: TraceCandidate, arms: tuple[ArmName, ...], *, digits: int) -> di
 def _numbers(row: TraceCandidate, digits: int) -> tuple[str, ...]:
     scores = row.scores
     if scores is None:
-        return ("",) * 11
+        return ("",) * (len(FACTORS) + 4)
     # RRF is a small number: the sum of 1/60 or less each.
     rrf = f"{scores.rrf:.{max(digits, 4)}f}"
     if not row.final_rank:
-        return (rrf, *("",) * 10)
+        return (rrf, *("",) * (len(FACTORS) + 3))
     reads = f"{scores.relevance:.{digits}f}"
-    factors = (
-        scores.fusion_prior,
-        scores.context_prior,
-        scores.naming_prior,
-        scores.recency_boost,
-        scores.temporal_boost,
-        scores.proof_boost,
-        scores.strategy_boost,
-    )
+    factors = [getattr(scores, field) for field in FACTORS.values()]
     return (
         rrf,
         "" if scores.reranker_raw is None else f"{scores.reranker_raw:.{digits}f}",

@@ -3,8 +3,22 @@
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import Outcome, TraceCandidate
 
-FORMULA = "o / (1 + o), o = reads / (1 - reads) · place · context · names · (recent · time · proof · favour)²"
-"""How ``final`` is made of the columns (docs/adr/0010-final-score.md)."""
+FACTORS = {
+    "says": "reading",
+    "place": "fusion_prior",
+    "context": "context_prior",
+    "names": "naming_prior",
+    "words": "keyword_prior",
+    "length": "length_prior",
+    "around": "surroundings",
+    "recent": "recency_boost",
+    "time": "temporal_boost",
+    "proof": "proof_boost",
+    "favour": "strategy_boost",
+}
+"""The columns of the factors, and the fields of ``Scores`` that they show."""
+FORMULA = f"o / (1 + o), o = {' · '.join(FACTORS)}"
+"""How ``final`` is made of the columns (docs/adr/0016-what-a-reading-says.md)."""
 SIGNS = {ArmName.SEMANTIC: "sem", ArmName.KEYWORD: "key", ArmName.GRAPH: "gra", ArmName.TEMPORAL: "tem"}
 BY = {
     ArmName.SEMANTIC: "by meaning",
@@ -20,12 +34,16 @@ ABOUT = {
     "raw": "what the cross-encoder said, as it said it; empty: not read",
     "reads": "how well the cross-encoder, reading question and memory together, thinks it answers, 0 to 1;"
     " (1.000) in brackets: not read, so final keeps the fused order",
+    "says": "reads as a factor: (1 + e · √(reads / (1 - reads))) / (1 + e), 1 for one half, never below 0.27",
     "place": "1 for the first of the fused lists, less for each behind it",
     "context": "over 1: with the memory before it, it is nearer to the question than its own words say",
     "names": "0.25 by default: the question names somebody whom it does not mention; else 1",
+    "words": "2 by default for what shares most of the question's words, 1 for what shares none",
+    "length": "1 for what is as long as is usual here, 2 by default for four times that and more",
+    "around": "over 1: what was read around it in its document answers too",
     "recent": "1.1 for what is new, 0.92 after a year, 1 without a time",
     "time": "1.1 in the middle of the asked period, 0.9 at its ends and outside; 1 where none was asked for;"
-    " 0.1 outside it where the question is about the period alone",
+    " 0.001 outside it where the question is about the period alone",
     "proof": "how well an observation is proven; 1 for all else",
     "favour": "the lift of what a favoured arm found; else 1",
     "final": f"{FORMULA}; it orders, and is no confidence",

@@ -109,7 +109,7 @@ def _evidence(call: Call, stages: Stages) -> Evidence:
         ranks=stages.order.ranks,
         hits=stages.found.hits,
         refused=candidates.refused,
-        reranked=[memory.id for memory in candidates.memories[: len(stages.reranking.raw)]],
+        reranked=[candidates.memories[place].id for place in sorted(stages.reranking.places)],
         rerankable=len(candidates.memories),
         stopped=stages.reranking.stopped,
         rows=stages.rows,

@@ -7,10 +7,10 @@ from recallmesh.core.tuning import BoostLevel
 from recallmesh.recall.fusion import Fused, fuse
 
 NUDGE = 0.1
-"""The most by which a boost lifts a reranked hit: the ±10 % of the other boosts, and like them squared on the odds.
+"""The most by which a boost lifts a reranked hit: the ±10 % of the other boosts, and like them on the odds.
 
-So no boosted hit passes one whose odds, final / (1 - final), are 1.21 times its own or more: 0.5 is not passed by
-anything below 0.452, nor 0.9 by anything below 0.881.
+So no boosted hit passes one whose odds, final / (1 - final), are 1.1 times its own or more: 0.5 is not passed by
+anything below 0.476, nor 0.9 by anything below 0.891.
 """
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, isfinite
 from statistics import median
 
 from recallmesh.core.arm import ArmName, Hit
@@ -41,8 +41,11 @@ NO_NEARNESS = Nearness()
 
 def nearness(hits: Mapping[ArmName, Iterable[Hit]], spread: float) -> Nearness:
     """Collect the cosines: the semantic arm's scores are those of the texts, others may know those of the contexts."""
-    own = {hit.memory_id: hit.score for hit in hits.get(ArmName.SEMANTIC, ())}
+    own = {hit.memory_id: hit.score for hit in hits.get(ArmName.SEMANTIC, ()) if isfinite(hit.score)}
     context = {
-        hit.memory_id: hit.context_cosine for found in hits.values() for hit in found if hit.context_cosine is not None
+        hit.memory_id: hit.context_cosine
+        for found in hits.values()
+        for hit in found
+        if hit.context_cosine is not None and isfinite(hit.context_cosine)
     }
     return Nearness(own, context, spread)

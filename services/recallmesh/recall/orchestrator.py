@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Protocol
 
 from recallmesh.core.arm import Arm, ArmName
@@ -26,8 +27,9 @@ from recallmesh.recall.nearness import nearness
 from recallmesh.recall.order import Order, order_of
 from recallmesh.recall.plan import RecallDefaults
 from recallmesh.recall.prelude import open_prelude
-from recallmesh.recall.ranking import Context, rank
+from recallmesh.recall.ranking import rank
 from recallmesh.recall.rerank import Reranking, rerank, unasked
+from recallmesh.recall.standing import Context, Standings
 from recallmesh.recall.stopwatch import Stopwatch
 from recallmesh.recall.waves import Waves
 
@@ -160,11 +162,11 @@ class Orchestrator:
             return answer
         with call.watch.phase("read"):
             candidates = await self._read(call, order)
-        context = self._context(call, found, order)
+        standings = Standings(candidates.memories, self._context(call, found, order))
         with call.watch.phase("rerank"):
-            reranking = await self._rerank(call, candidates.memories, context)
+            reranking = await self._rerank(call, standings)
         with call.watch.phase("score"):
-            rows = rank(candidates.memories, reranking, context)
+            rows = rank(standings, reranking)
         return await self._assembly.answer(call, Stages(found, order, candidates, reranking, rows))
 
     async def _answer_in_brief(self, call: Call, found: Found, order: Order) -> RecallAnswer | None:
@@ -196,21 +198,19 @@ class Orchestrator:
         wanted = max(2 * call.hits, call.tuning.rerank_limit if self._reranks(call) else 0)
         return await read(self._ledger.read, call.bank.uid, order.ids, wanted, call.admission)
 
-    async def _rerank(self, call: Call, memories: list[Memory], context: Context) -> Reranking:
+    async def _rerank(self, call: Call, standings: Standings) -> Reranking:
         if self._reranker is None or not self._reranks(call):
             return unasked(PartState.DISABLED, self._unreranked(call))
-        if not memories:
+        if not standings.memories:
             return unasked(PartState.SKIPPED, "no candidates")
         due = call.begun + call.seconds * self._defaults.rerank_share
-        best = memories[: call.tuning.rerank_limit]
         return await rerank(
             self._reranker,
             call.question.text,
-            best,
+            standings.memories,
             dated=call.tuning.date_in_passage,
             seconds=max(0.0, due - asyncio.get_running_loop().time()),
-            wave=call.tuning.rerank_wave,
-            stop=Waves(best, context, call.goal).stop if call.tuning.rerank_wave else None,
+            choose=Waves(standings, call.tuning.rerank_limit, call.goal).choose,
         )
 
     def _context(self, call: Call, found: Found, order: Order) -> Context:
@@ -219,13 +219,9 @@ class Orchestrator:
             tuning=call.tuning,
             asked_at=call.question.asked_at,
             window=found.window.window if found.window else None,
-            half_life_days=call.tuning.recency_half_life_days,
-            rrf_k=call.tuning.rrf_k,
-            fusion_weight=call.tuning.fusion_weight,
-            context_weight=call.tuning.context_weight,
-            nearness=nearness(found.hits, found.spread),
-            unnamed_odds=call.tuning.unnamed_odds,
             query=call.question.text,
+            nearness=nearness(found.hits, found.spread),
+            keyword={hit.memory_id: hit.score for hit in found.hits.get(ArmName.KEYWORD, ()) if 0 < hit.score < inf},
             places=order.places,
             nudge=None if favoured is None else lambda memory_id: boosts.nudge(rrf[memory_id], favoured[memory_id]),
         )

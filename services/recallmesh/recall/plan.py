@@ -39,8 +39,11 @@ class RecallDefaults:
     rerank_stop_margin: float = 1.0
     date_in_passage: bool = True
     fusion_weight: float = 1.0
-    context_weight: float = 4.0
+    context_weight: float = 1.5
     unnamed_odds: float = 0.25
+    keyword_weight: float = 0.7
+    length_weight: float = 0.5
+    surroundings_weight: float = 0.5
     recency_curve: RecencyCurve = RecencyCurve.LINEAR
     recency_alpha: float = 0.2
     recency_half_life_days: float = 90.0
@@ -89,6 +92,9 @@ class ResolvedTuning:
     fusion_weight: float
     context_weight: float
     unnamed_odds: float
+    keyword_weight: float
+    length_weight: float
+    surroundings_weight: float
     recency_half_life_days: float
     boost_divisors: Mapping[BoostLevel, float]
     budget_hits: Mapping[Budget, int]
@@ -133,6 +139,9 @@ def resolve(request: RecallTuning, bank: RecallTuning, service: RecallDefaults) 
         fusion_weight=_first(request.fusion_weight, bank.fusion_weight, service.fusion_weight),
         context_weight=_first(request.context_weight, bank.context_weight, service.context_weight),
         unnamed_odds=_first(request.unnamed_odds, bank.unnamed_odds, service.unnamed_odds),
+        keyword_weight=_first(request.keyword_weight, bank.keyword_weight, service.keyword_weight),
+        length_weight=_first(request.length_weight, bank.length_weight, service.length_weight),
+        surroundings_weight=_first(request.surroundings_weight, bank.surroundings_weight, service.surroundings_weight),
         recency_half_life_days=_first(
             request.recency_half_life_days, bank.recency_half_life_days, service.recency_half_life_days
         ),

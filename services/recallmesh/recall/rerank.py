@@ -1,8 +1,8 @@
 """Asking the reranker, and what is said when it does not answer well."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
 from time import perf_counter
@@ -21,11 +21,12 @@ PART = "reranker"
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """What the model said of each memory, in order (nothing when it gave no answer), and how it fared.
+    """What the model said of the memories at these ``places``, in the order it read them, and how it fared.
 
     Fewer than were to be read have a score where reading ended early; ``stopped`` says why, if that was by choice.
     """
 
+    places: tuple[int, ...]
     raw: tuple[float, ...]
     logits: bool
     report: PartReport
@@ -37,64 +38,61 @@ class Reranking:
         return len(self.raw) == 1 or len(set(self.raw)) > 1
 
 
-class Stop(Protocol):
-    """Says after a wave, of the raw scores so far, why no further one is needed; nothing while it is."""
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """What is to be read next; where that is nothing, ``stopped`` may say why so early."""
 
-    def __call__(self, raw: Sequence[float], *, logits: bool) -> str:
+    places: tuple[int, ...] = ()
+    stopped: str = ""
+
+
+class Choose(Protocol):
+    """Says what is to be read next, by the raw scores of what was read so far, in the order it was."""
+
+    def __call__(self, read: Mapping[int, float], *, logits: bool) -> Wave:
         """Decide by nothing but these: equal scores, equal answers."""
         ...
 
 
 def unasked(state: PartState, detail: str) -> Reranking:
     """Return what stands for an answer where nobody was asked."""
-    return Reranking((), logits=False, report=PartReport(PART, state, detail=detail))
+    return Reranking((), (), logits=False, report=PartReport(PART, state, detail=detail))
 
 
 async def rerank(
-    reranker: Reranker,
-    query: str,
-    memories: list[Memory],
-    *,
-    dated: bool,
-    seconds: float,
-    wave: int = 0,
-    stop: Stop | None = None,
+    reranker: Reranker, query: str, memories: Sequence[Memory], *, dated: bool, seconds: float, choose: Choose
 ) -> Reranking:
-    """Score the memories, ``wave`` at a time (0: all at once), until ``stop`` has a reason.
+    """Score memories, one wave after the other, until nothing more is chosen.
 
     A failure is a report, not an error; the waves before it count.
     """
     begun = perf_counter()
-    texts = tuple(passage(memory) if dated else memory.text for memory in memories)
-    raw: list[float] = []
-    logits, given, stopped = False, 0, ""
+    read: dict[int, float] = {}
+    wave = Wave()
+    logits, given = False, 0
     state, detail = PartState.OK, ""
     try:
         with within(seconds):
             async with asyncio.timeout(seconds):
                 logits = (await reranker.info()).logits
-                for begin in range(0, len(texts), wave or len(texts) or 1):
-                    part = texts[begin : begin + wave] if wave else texts
-                    given += len(part)
-                    scores = await reranker.rerank(query, part)
-                    detail = _fault(scores, len(part))
+                while (wave := choose(read, logits=logits)).places:
+                    given += len(wave.places)
+                    texts = [passage(memories[place]) if dated else memories[place].text for place in wave.places]
+                    scores = await reranker.rerank(query, tuple(texts))
+                    detail = _fault(scores, len(texts))
                     if detail:
                         state = PartState.FAILED
                         break
-                    raw += scores
-                    stopped = stop(raw, logits=logits) if stop and given < len(texts) else ""
-                    if stopped:
-                        break
+                    read.update(zip(wave.places, scores, strict=True))
     except (MeshError, TimeoutError) as error:
-        given = given or len(texts)
+        given = given or len(choose({}, logits=logits).places)
         state, detail = silence(error)
-    if state is not PartState.OK and raw:
-        detail = f"{detail}; the first {len(raw)} were read before and count"
-    report = PartReport(PART, state, given, timedelta(seconds=perf_counter() - begun), detail or stopped)
-    answer = Reranking(tuple(raw), logits, report, stopped)
+    if state is not PartState.OK and read:
+        detail = f"{detail}; the first {len(read)} were read before and count"
+    report = PartReport(PART, state, given, timedelta(seconds=perf_counter() - begun), detail or wave.stopped)
+    answer = Reranking(tuple(read), tuple(read.values()), logits, report, wave.stopped)
     if state is PartState.OK and not answer.telling:
-        same = PartReport(PART, state, given, report.latency, "gave every memory the same score")
-        return Reranking(answer.raw, logits, same)
+        return replace(answer, report=replace(report, detail="gave every memory the same score"), stopped="")
     return answer
 
 

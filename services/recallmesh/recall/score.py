@@ -1,13 +1,13 @@
-"""The final score: how relevant the model found a memory, adjusted by recency, the asked period and evidence.
+"""The final score: the reading of a memory, and what else is known of it, multiplied as odds.
 
-Each signal in [0, 1] becomes a factor ``1 + alpha · (signal - 0.5)``. The factors act on the *odds* of relevance, not
-on the relevance: a cross-encoder's sigmoid saturates near 1, and ten per cent of 0.99 outweighs differences of the raw
-score that are clear. What was to be expected of a memory before the model read it counts as odds too: its place in the
-fusion, its context (``nearness``) and whom it mentions (``naming``). All measured in docs/adr/0010-final-score.md.
+Each signal in [0, 1] becomes a factor ``1 + alpha · (signal - 0.5)``. The factors act on *odds*, not on the relevance:
+a cross-encoder's sigmoid saturates near 1, and ten per cent of 0.99 outweighs differences of the raw score that are
+clear. What was to be expected of a memory before the model read it counts as odds too (``standing``), and so does what
+was read around it (``surroundings``). All measured in docs/adr/0016-what-a-reading-says.md.
 """
 
 from datetime import datetime
-from math import exp, log
+from math import e, exp, log
 
 from recallmesh.core.memory import FactType, Memory
 from recallmesh.core.time import Window
@@ -19,20 +19,21 @@ RECENCY_DAYS = 365.0
 RECENCY_LEAST = 0.1
 SYNTHETIC_BEST = 1.0
 SYNTHETIC_LEAST = 0.1
-SHARPNESS = 2.0
-"""The power in which a boost acts on the odds: with 2, a boost does to a relevance of one half what a product would do.
-
-All boosts at their extremes are worth 2 · ln(1.27/0.77) = 1.0: memories whose raw scores differ by more stay in order.
-"""
 TELLING = 0.1
 """Where no memory is more relevant than this and a period was asked for, the query was about the period.
 
 "What happened yesterday?" has no words that a text could answer; the model's scores are then noise of 1e-4 or so.
 """
-OUTSIDE = 0.1
+OUTSIDE = 0.001
 """The temporal factor of what lies outside the period in that case: behind what lies inside, but not left out."""
 DECAY = 0.03
 """How much a rank is worth against a boost where nothing was reranked: +10 % (ln 1.1 = 0.095) is 3.2 ranks."""
+SURE = 36.0
+"""The log odds at which a float's relevance is 0 or 1: ln(2^52)."""
+LOUDEST = 600.0
+"""The log odds beyond which no difference is made, so that no product overflows."""
+LENGTHS = 4.0
+"""How many times the usual length a memory may be, or the usual its, before more makes no difference."""
 
 
 def sigmoid(logit: float) -> float:
@@ -69,14 +70,50 @@ def shifted(factors: list[float]) -> list[float]:
     return [SYNTHETIC_BEST - (place - first) * step for place in places]
 
 
-def lift(relevant: float, factor: float) -> float:
-    """Multiply the odds of a relevance by a factor: stays in [0, 1], grows with both, a factor of 1 changes nothing."""
-    return min(1.0, relevant * factor / (1.0 + relevant * (factor - 1.0)))
+def log_odds(relevant: float) -> float:
+    """Return ln(p / (1 - p)), bounded."""
+    if not 0.0 < relevant < 1.0:
+        return SURE if relevant >= 1.0 else -SURE
+    return log(relevant) - log(1.0 - relevant)
+
+
+def raw_odds(raw: float, *, logits: bool) -> float:
+    """Return the log odds behind a model's score."""
+    return raw if logits else log_odds(raw)
+
+
+def voice(raw: float) -> float:
+    """Return how loudly a memory answers, by the log odds that the model gave it: ``e · √odds``.
+
+    0 for what does not answer; and the root, since the model exaggerates: measured, it is worth half of its logit.
+    """
+    return exp(1.0 + min(raw, LOUDEST) / 2.0)
+
+
+def reading(raw: float) -> float:
+    """Return the factor on the odds for what the model said: 1 where it found one half.
+
+    ``(1 + voice) / (1 + e)``: it grows with the root of the odds, and never falls below 0.27, since among memories of
+    which the model says that they answer nothing, its differences say nothing.
+    """
+    return (1.0 + voice(raw)) / (1.0 + e)
 
 
 def prior(place: int, k: int, weight: float) -> float:
     """Return the factor on the odds for a place in fused order, from 0: RRF's 1/(k + rank) compared with the first."""
     return 1.0 if weight == 0 else float(((k + 1) / (k + 1 + place)) ** weight)
+
+
+def keyword(bm25: float, weight: float) -> float:
+    """Return the factor on the odds for a keyword score: ``e^weight`` for a score of 1, 1 for what shares no word."""
+    return exp(weight * bm25)
+
+
+def length(tokens: int, usual: float, weight: float) -> float:
+    """Return the factor on the odds for a length: what says more answers more; 1 at the usual length."""
+    if tokens <= 0 or usual <= 0:
+        return 1.0
+    return float(min(LENGTHS, max(1.0 / LENGTHS, tokens / usual)) ** weight)
 
 
 def boost(alpha: float, signal: float) -> float:

@@ -58,7 +58,7 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     """The most candidates that the cross-encoder reads, in [0, 2000]; the rest follow in fused order. More than 100
     were not measurably better (docs/adr/0010-final-score.md)."""
     rerank_wave: int = _tunable("rerank_wave")
-    """How many candidates the cross-encoder reads at a time, until the answer is sure, in [0, 2000]; 0: all at once.
+    """How many candidates the cross-encoder reads at a time, until the answer is sure, in [0, 2000]; 0: two halves.
     Multiples of the reranker's batch cost no more for each (docs/adr/0013-reading-in-waves.md)."""
     rerank_stop_places: int = _tunable("rerank_stop_places")
     """With waves: the first places of the answer that must be sure before reading stops, in [0, 2000]; 0: all that are
@@ -74,6 +74,12 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     """How much nearness by context counts beside the cross-encoder, in [0, 20]; 0: not at all."""
     unnamed_odds: float = _tunable("unnamed_odds")
     """What the odds of a memory are multiplied by that mentions nothing of what the query names, in (0, 1]."""
+    keyword_weight: float = _tunable("keyword_weight")
+    """How much the keyword score, as a share of the best, counts beside the cross-encoder, in [0, 20]; 0: nothing."""
+    length_weight: float = _tunable("length_weight")
+    """How much a memory's length, compared with the usual, counts beside the cross-encoder, in [0, 4]; 0: nothing."""
+    surroundings_weight: float = _tunable("surroundings_weight")
+    """How much it counts that what lies around a memory in its document answers too, in [0, 4]; 0: not at all."""
     recency_curve: RecencyCurve = _OURS.recency_curve
     """How recency falls with age: linear over a year, exponential, or none."""
     recency_alpha: float = _tunable("recency_alpha")

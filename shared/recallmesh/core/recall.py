@@ -95,8 +95,8 @@ class Scores:
     """The scores of one memory at each stage.
 
     ``rrf`` is the sum of 1/(k + rank). ``reranker_raw`` is what the model said, ``relevance`` that in [0, 1], or the
-    synthetic score when nothing was reranked. ``final`` orders the answer: the odds of ``relevance`` times the three
-    priors times the square of the boosts, which are factors around 1 (docs/adr/0010-final-score.md).
+    synthetic score when nothing was reranked. ``final`` orders the answer: its odds are ``reading`` times the priors,
+    the boosts and ``surroundings``, which are factors around 1 (docs/adr/0016-what-a-reading-says.md).
     """
 
     rrf: float
@@ -111,9 +111,17 @@ class Scores:
     fusion_prior: float = 1.0
     """How likely a memory of this fused rank is an answer, compared with the first; in (0, 1]."""
     context_prior: float = 1.0
-    """How much its context adds to its own nearness to the query; over 0, and 1 for the middle one of those read."""
+    """How much its context adds to its own nearness to the query; over 0, and 1 for the middle of the candidates."""
     naming_prior: float = 1.0
     """Below 1 where the query names entities and the memory mentions none of them; in (0, 1]."""
+    keyword_prior: float = 1.0
+    """How much it shares of the query's words, compared with what shares most; 1 or more."""
+    length_prior: float = 1.0
+    """How long it is, compared with the usual among the candidates; over 0, and 1 for the usual."""
+    reading: float = 1.0
+    """What the reranker said, as a factor: over 0.26, and 1 where ``relevance`` is one half or it read nothing."""
+    surroundings: float = 1.0
+    """How much of what was read around it in its document answers too; 1 or more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ TUNABLES: tuple[Tunable, ...] = (
     ),
     _whole(
         "rerank_wave",
-        "candidates read at a time, until it is sure; 0: all at once",
+        "candidates read at a time, until it is sure; 0: two halves",
         "R11",
         0,
         RERANK_LIMIT_MAX,
@@ -134,6 +134,9 @@ TUNABLES: tuple[Tunable, ...] = (
     _number("fusion_weight", "what the fused rank counts beside the cross-encoder; 0: nothing", "R14", 0, 4),
     _number("context_weight", "what nearness by context counts beside the cross-encoder; 0: nothing", "R14", 0, 20),
     _open("unnamed_odds", "factor on the odds of what mentions none of the query's names", "R14", 1),
+    _number("keyword_weight", "what the keyword score counts beside the cross-encoder; 0: nothing", "R14", 0, 20),
+    _number("length_weight", "what a memory's length counts beside the cross-encoder; 0: nothing", "R14", 0, 4),
+    _number("surroundings_weight", "what counts that its surroundings answer too; 0: nothing", "R14", 0, 4),
     _choice("recency_curve", "how recency falls with age", "R14", tuple(RecencyCurve)),
     _number("recency_alpha", "the weight of recency; 0: none", "R14", 0, 1),
     _open(

@@ -82,6 +82,9 @@ class RecallTuning:
     fusion_weight: float | None = None
     context_weight: float | None = None
     unnamed_odds: float | None = None
+    keyword_weight: float | None = None
+    length_weight: float | None = None
+    surroundings_weight: float | None = None
     recency_half_life_days: float | None = None
     boost_divisors: Mapping[BoostLevel, float] | None = None
     budget_hits: Mapping[Budget, int] | None = None

@@ -442,12 +442,18 @@ class Scores(_message.Message):
     FUSION_PRIOR_FIELD_NUMBER: _builtins.int
     CONTEXT_PRIOR_FIELD_NUMBER: _builtins.int
     NAMING_PRIOR_FIELD_NUMBER: _builtins.int
+    KEYWORD_PRIOR_FIELD_NUMBER: _builtins.int
+    LENGTH_PRIOR_FIELD_NUMBER: _builtins.int
+    READING_FIELD_NUMBER: _builtins.int
+    SURROUNDINGS_FIELD_NUMBER: _builtins.int
     rrf: _builtins.float
     """The sum of 1/(k + rank) over the arms that found it."""
     relevance: _builtins.float
     """The reranker's score in [0, 1], or the synthetic one when nothing was reranked."""
     final: _builtins.float
-    """What orders the answer: the odds of the relevance times fusion_prior times the square of the boosts."""
+    """What orders the answer. Where the reranker read the memory its odds, final / (1 - final), are the reading times the
+    priors, the boosts and the surroundings.
+    """
     reranker_raw: _builtins.float
     """What the reranker said, unscaled. Absent when it did not read this memory."""
     recency_boost: _builtins.float
@@ -463,9 +469,17 @@ class Scores(_message.Message):
     fusion_prior: _builtins.float
     """How likely a memory of this fused rank is an answer, compared with the first; in (0, 1]."""
     context_prior: _builtins.float
-    """How much its context adds to its own nearness to the query; over 0, and 1 for the middle one of those read."""
+    """How much its context adds to its own nearness to the query; over 0, and 1 for the middle one of the candidates."""
     naming_prior: _builtins.float
     """Below 1 where the query names entities and the memory mentions none of them; in (0, 1]."""
+    keyword_prior: _builtins.float
+    """How much it shares of the query's words, compared with what shares most; 1 or more, 1 for what shares none."""
+    length_prior: _builtins.float
+    """How long it is, compared with the usual among the candidates; over 0, and 1 for the usual."""
+    reading: _builtins.float
+    """What the reranker said, as a factor: over 0.26, and 1 where the relevance is one half or nothing was read."""
+    surroundings: _builtins.float
+    """How much of what was read around it in its document answers too; 1 or more."""
     def __init__(
         self,
         *,
@@ -480,10 +494,14 @@ class Scores(_message.Message):
         fusion_prior: _builtins.float = ...,
         context_prior: _builtins.float = ...,
         naming_prior: _builtins.float = ...,
+        keyword_prior: _builtins.float = ...,
+        length_prior: _builtins.float = ...,
+        reading: _builtins.float = ...,
+        surroundings: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw", "reranker_raw", b"reranker_raw"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw", "context_prior", b"context_prior", "final", b"final", "fusion_prior", b"fusion_prior", "naming_prior", b"naming_prior", "proof_boost", b"proof_boost", "recency_boost", b"recency_boost", "relevance", b"relevance", "reranker_raw", b"reranker_raw", "rrf", b"rrf", "strategy_boost", b"strategy_boost", "temporal_boost", b"temporal_boost"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw", "context_prior", b"context_prior", "final", b"final", "fusion_prior", b"fusion_prior", "keyword_prior", b"keyword_prior", "length_prior", b"length_prior", "naming_prior", b"naming_prior", "proof_boost", b"proof_boost", "reading", b"reading", "recency_boost", b"recency_boost", "relevance", b"relevance", "reranker_raw", b"reranker_raw", "rrf", b"rrf", "strategy_boost", b"strategy_boost", "surroundings", b"surroundings", "temporal_boost", b"temporal_boost"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__reranker_raw: _TypeAlias = _typing.Literal["reranker_raw"]  # noqa: Y015
     _WhichOneofArgType__reranker_raw: _TypeAlias = _typing.Literal["_reranker_raw", b"_reranker_raw"]  # noqa: Y015

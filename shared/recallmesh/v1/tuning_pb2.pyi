@@ -188,6 +188,9 @@ class RecallTuning(_message.Message):
     BUDGET_SHARES_FIELD_NUMBER: _builtins.int
     BUDGET_MIN_FIELD_NUMBER: _builtins.int
     BUDGET_MAX_FIELD_NUMBER: _builtins.int
+    KEYWORD_WEIGHT_FIELD_NUMBER: _builtins.int
+    LENGTH_WEIGHT_FIELD_NUMBER: _builtins.int
+    SURROUNDINGS_WEIGHT_FIELD_NUMBER: _builtins.int
     reranking: _builtins.bool
     """Whether to rerank with the cross-encoder."""
     budget_mode: Global___BudgetMode.ValueType
@@ -209,7 +212,9 @@ class RecallTuning(_message.Message):
     prefer_observations: _builtins.bool
     """Whether a returned observation replaces the facts it was built from."""
     rerank_wave: _builtins.int
-    """How many candidates the reranker reads at a time, until the answer is sure, in [0, 2000]. 0: all at once."""
+    """How many candidates the reranker reads at a time, until the answer is sure, in [0, 2000]. 0: in two
+    halves.
+    """
     rerank_stop_places: _builtins.int
     """With waves: the first places of the answer that must be sure before reading stops, in [0, 2000]. 0: all that are
     packed.
@@ -234,6 +239,12 @@ class RecallTuning(_message.Message):
     """The fewest hits of an adaptive budget, in [1, 2000]; not greater than budget_max where both are said."""
     budget_max: _builtins.int
     """The most hits of an adaptive budget, in [1, 2000]. Where budget_min is greater, that is what counts."""
+    keyword_weight: _builtins.float
+    """What the keyword score, as a share of the best, counts beside the cross-encoder, in [0, 20]. 0: nothing."""
+    length_weight: _builtins.float
+    """What a memory's length, compared with the usual, counts beside the cross-encoder, in [0, 4]. 0: nothing."""
+    surroundings_weight: _builtins.float
+    """What it counts that what lies around a memory in its document answers too, in [0, 4]. 0: nothing."""
     @_builtins.property
     def arms(self) -> Global___ArmSet:
         """The arms to ask. Absent: all that are configured."""
@@ -288,10 +299,13 @@ class RecallTuning(_message.Message):
         budget_shares: Global___BudgetShares | None = ...,
         budget_min: _builtins.int | None = ...,
         budget_max: _builtins.int | None = ...,
+        keyword_weight: _builtins.float | None = ...,
+        length_weight: _builtins.float | None = ...,
+        surroundings_weight: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max", "_budget_min", b"_budget_min", "_cap_per_arm", b"_cap_per_arm", "_context_weight", b"_context_weight", "_date_in_passage", b"_date_in_passage", "_fusion_weight", b"_fusion_weight", "_graph_strategy", b"_graph_strategy", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_recency_half_life_days", b"_recency_half_life_days", "_rerank_limit", b"_rerank_limit", "_rerank_stop_margin", b"_rerank_stop_margin", "_rerank_stop_places", b"_rerank_stop_places", "_rerank_wave", b"_rerank_wave", "_reranking", b"_reranking", "_rrf_k", b"_rrf_k", "_temporal_alpha", b"_temporal_alpha", "_unnamed_odds", b"_unnamed_odds", "arms", b"arms", "boost_divisors", b"boost_divisors", "boosts", b"boosts", "budget_hits", b"budget_hits", "budget_max", b"budget_max", "budget_min", b"budget_min", "budget_shares", b"budget_shares", "cap_per_arm", b"cap_per_arm", "context_weight", b"context_weight", "date_in_passage", b"date_in_passage", "fusion_weight", b"fusion_weight", "graph_strategy", b"graph_strategy", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "recency_half_life_days", b"recency_half_life_days", "rerank_limit", b"rerank_limit", "rerank_stop_margin", b"rerank_stop_margin", "rerank_stop_places", b"rerank_stop_places", "rerank_wave", b"rerank_wave", "reranking", b"reranking", "rrf_k", b"rrf_k", "temporal_alpha", b"temporal_alpha", "unnamed_odds", b"unnamed_odds"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max", "_budget_min", b"_budget_min", "_cap_per_arm", b"_cap_per_arm", "_context_weight", b"_context_weight", "_date_in_passage", b"_date_in_passage", "_fusion_weight", b"_fusion_weight", "_graph_strategy", b"_graph_strategy", "_keyword_weight", b"_keyword_weight", "_length_weight", b"_length_weight", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_recency_half_life_days", b"_recency_half_life_days", "_rerank_limit", b"_rerank_limit", "_rerank_stop_margin", b"_rerank_stop_margin", "_rerank_stop_places", b"_rerank_stop_places", "_rerank_wave", b"_rerank_wave", "_reranking", b"_reranking", "_rrf_k", b"_rrf_k", "_surroundings_weight", b"_surroundings_weight", "_temporal_alpha", b"_temporal_alpha", "_unnamed_odds", b"_unnamed_odds", "arms", b"arms", "boost_divisors", b"boost_divisors", "boosts", b"boosts", "budget_hits", b"budget_hits", "budget_max", b"budget_max", "budget_min", b"budget_min", "budget_shares", b"budget_shares", "cap_per_arm", b"cap_per_arm", "context_weight", b"context_weight", "date_in_passage", b"date_in_passage", "fusion_weight", b"fusion_weight", "graph_strategy", b"graph_strategy", "keyword_weight", b"keyword_weight", "length_weight", b"length_weight", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "recency_half_life_days", b"recency_half_life_days", "rerank_limit", b"rerank_limit", "rerank_stop_margin", b"rerank_stop_margin", "rerank_stop_places", b"rerank_stop_places", "rerank_wave", b"rerank_wave", "reranking", b"reranking", "rrf_k", b"rrf_k", "surroundings_weight", b"surroundings_weight", "temporal_alpha", b"temporal_alpha", "unnamed_odds", b"unnamed_odds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max", "_budget_min", b"_budget_min", "_cap_per_arm", b"_cap_per_arm", "_context_weight", b"_context_weight", "_date_in_passage", b"_date_in_passage", "_fusion_weight", b"_fusion_weight", "_graph_strategy", b"_graph_strategy", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_recency_half_life_days", b"_recency_half_life_days", "_rerank_limit", b"_rerank_limit", "_rerank_stop_margin", b"_rerank_stop_margin", "_rerank_stop_places", b"_rerank_stop_places", "_rerank_wave", b"_rerank_wave", "_reranking", b"_reranking", "_rrf_k", b"_rrf_k", "_temporal_alpha", b"_temporal_alpha", "_unnamed_odds", b"_unnamed_odds", "arms", b"arms", "boost_divisors", b"boost_divisors", "boosts", b"boosts", "budget_hits", b"budget_hits", "budget_max", b"budget_max", "budget_min", b"budget_min", "budget_mode", b"budget_mode", "budget_shares", b"budget_shares", "cap_per_arm", b"cap_per_arm", "context_weight", b"context_weight", "date_in_passage", b"date_in_passage", "fusion_weight", b"fusion_weight", "graph_strategy", b"graph_strategy", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "recency_curve", b"recency_curve", "recency_half_life_days", b"recency_half_life_days", "rerank_limit", b"rerank_limit", "rerank_stop_margin", b"rerank_stop_margin", "rerank_stop_places", b"rerank_stop_places", "rerank_wave", b"rerank_wave", "reranking", b"reranking", "rrf_k", b"rrf_k", "temporal_alpha", b"temporal_alpha", "unnamed_odds", b"unnamed_odds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max", "_budget_min", b"_budget_min", "_cap_per_arm", b"_cap_per_arm", "_context_weight", b"_context_weight", "_date_in_passage", b"_date_in_passage", "_fusion_weight", b"_fusion_weight", "_graph_strategy", b"_graph_strategy", "_keyword_weight", b"_keyword_weight", "_length_weight", b"_length_weight", "_prefer_observations", b"_prefer_observations", "_proof_alpha", b"_proof_alpha", "_recency_alpha", b"_recency_alpha", "_recency_half_life_days", b"_recency_half_life_days", "_rerank_limit", b"_rerank_limit", "_rerank_stop_margin", b"_rerank_stop_margin", "_rerank_stop_places", b"_rerank_stop_places", "_rerank_wave", b"_rerank_wave", "_reranking", b"_reranking", "_rrf_k", b"_rrf_k", "_surroundings_weight", b"_surroundings_weight", "_temporal_alpha", b"_temporal_alpha", "_unnamed_odds", b"_unnamed_odds", "arms", b"arms", "boost_divisors", b"boost_divisors", "boosts", b"boosts", "budget_hits", b"budget_hits", "budget_max", b"budget_max", "budget_min", b"budget_min", "budget_mode", b"budget_mode", "budget_shares", b"budget_shares", "cap_per_arm", b"cap_per_arm", "context_weight", b"context_weight", "date_in_passage", b"date_in_passage", "fusion_weight", b"fusion_weight", "graph_strategy", b"graph_strategy", "keyword_weight", b"keyword_weight", "length_weight", b"length_weight", "min_scores", b"min_scores", "prefer_observations", b"prefer_observations", "proof_alpha", b"proof_alpha", "recency_alpha", b"recency_alpha", "recency_curve", b"recency_curve", "recency_half_life_days", b"recency_half_life_days", "rerank_limit", b"rerank_limit", "rerank_stop_margin", b"rerank_stop_margin", "rerank_stop_places", b"rerank_stop_places", "rerank_wave", b"rerank_wave", "reranking", b"reranking", "rrf_k", b"rrf_k", "surroundings_weight", b"surroundings_weight", "temporal_alpha", b"temporal_alpha", "unnamed_odds", b"unnamed_odds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__budget_max: _TypeAlias = _typing.Literal["budget_max"]  # noqa: Y015
     _WhichOneofArgType__budget_max: _TypeAlias = _typing.Literal["_budget_max", b"_budget_max"]  # noqa: Y015
@@ -307,6 +321,10 @@ class RecallTuning(_message.Message):
     _WhichOneofArgType__fusion_weight: _TypeAlias = _typing.Literal["_fusion_weight", b"_fusion_weight"]  # noqa: Y015
     _WhichOneofReturnType__graph_strategy: _TypeAlias = _typing.Literal["graph_strategy"]  # noqa: Y015
     _WhichOneofArgType__graph_strategy: _TypeAlias = _typing.Literal["_graph_strategy", b"_graph_strategy"]  # noqa: Y015
+    _WhichOneofReturnType__keyword_weight: _TypeAlias = _typing.Literal["keyword_weight"]  # noqa: Y015
+    _WhichOneofArgType__keyword_weight: _TypeAlias = _typing.Literal["_keyword_weight", b"_keyword_weight"]  # noqa: Y015
+    _WhichOneofReturnType__length_weight: _TypeAlias = _typing.Literal["length_weight"]  # noqa: Y015
+    _WhichOneofArgType__length_weight: _TypeAlias = _typing.Literal["_length_weight", b"_length_weight"]  # noqa: Y015
     _WhichOneofReturnType__prefer_observations: _TypeAlias = _typing.Literal["prefer_observations"]  # noqa: Y015
     _WhichOneofArgType__prefer_observations: _TypeAlias = _typing.Literal["_prefer_observations", b"_prefer_observations"]  # noqa: Y015
     _WhichOneofReturnType__proof_alpha: _TypeAlias = _typing.Literal["proof_alpha"]  # noqa: Y015
@@ -327,6 +345,8 @@ class RecallTuning(_message.Message):
     _WhichOneofArgType__reranking: _TypeAlias = _typing.Literal["_reranking", b"_reranking"]  # noqa: Y015
     _WhichOneofReturnType__rrf_k: _TypeAlias = _typing.Literal["rrf_k"]  # noqa: Y015
     _WhichOneofArgType__rrf_k: _TypeAlias = _typing.Literal["_rrf_k", b"_rrf_k"]  # noqa: Y015
+    _WhichOneofReturnType__surroundings_weight: _TypeAlias = _typing.Literal["surroundings_weight"]  # noqa: Y015
+    _WhichOneofArgType__surroundings_weight: _TypeAlias = _typing.Literal["_surroundings_weight", b"_surroundings_weight"]  # noqa: Y015
     _WhichOneofReturnType__temporal_alpha: _TypeAlias = _typing.Literal["temporal_alpha"]  # noqa: Y015
     _WhichOneofArgType__temporal_alpha: _TypeAlias = _typing.Literal["_temporal_alpha", b"_temporal_alpha"]  # noqa: Y015
     _WhichOneofReturnType__unnamed_odds: _TypeAlias = _typing.Literal["unnamed_odds"]  # noqa: Y015
@@ -345,6 +365,10 @@ class RecallTuning(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__fusion_weight) -> _WhichOneofReturnType__fusion_weight | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__graph_strategy) -> _WhichOneofReturnType__graph_strategy | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keyword_weight) -> _WhichOneofReturnType__keyword_weight | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__length_weight) -> _WhichOneofReturnType__length_weight | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__prefer_observations) -> _WhichOneofReturnType__prefer_observations | None: ...
     @_typing.overload
@@ -365,6 +389,8 @@ class RecallTuning(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__reranking) -> _WhichOneofReturnType__reranking | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rrf_k) -> _WhichOneofReturnType__rrf_k | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__surroundings_weight) -> _WhichOneofReturnType__surroundings_weight | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__temporal_alpha) -> _WhichOneofReturnType__temporal_alpha | None: ...
     @_typing.overload

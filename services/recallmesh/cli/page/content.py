@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from recallmesh.cli.answer import when
-from recallmesh.cli.columns import ABOUT, BY, OUTCOMES, SIGNS, became, order
+from recallmesh.cli.columns import ABOUT, BY, FACTORS, OUTCOMES, SIGNS, became, order
 from recallmesh.cli.screen import one_line, printable
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import (
@@ -25,16 +25,6 @@ from recallmesh.core.tuning import RecallTuning
 
 DIGITS = 6
 """Significant digits of a number: as many as tell any two scores apart that differ."""
-FACTORS = {
-    "place": "fusion_prior",
-    "context": "context_prior",
-    "names": "naming_prior",
-    "recent": "recency_boost",
-    "time": "temporal_boost",
-    "proof": "proof_boost",
-    "favour": "strategy_boost",
-}
-"""The columns of the factors, and the fields of ``Scores`` that they show."""
 LANES = {ArmName.GRAPH: "by names, links"}
 """What stands above a lane, where the arm's own words are too long for one."""
 IDS = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")

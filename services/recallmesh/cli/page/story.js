@@ -1,16 +1,12 @@
 // One memory's way in words: who found it where, what each factor did, and what became of it.
-const FACTORS = ["place", "context", "names", "recent", "time", "proof", "favour"];
+const FACTORS = ["says", "place", "context", "names", "words", "length", "around", "recent", "time", "proof", "favour"];
 
 function formula(scores) {
-  const reads = scores.reads, rest = 1 - reads;
-  if (!(rest > 0)) return `final = ${shortened(scores.final)}`;
-  const boosts = ["recent", "time", "proof", "favour"].filter((name) => scores[name] !== 1 || name === "recent");
-  const squared = boosts.map((name) => shortened(scores[name])).join(" · ");
-  const priors = ["place", "context", "names"].map((name) => shortened(scores[name])).join(" · ");
-  const product = boosts.reduce((so_far, name) => so_far * scores[name], 1);
-  const odds = (reads / rest) * scores.place * scores.context * scores.names * product * product;
-  return `o = ${shortened(reads)} / ${shortened(rest)} · ${priors} · (${squared})² = ${odds >= 100 ? Math.round(odds).toLocaleString("en") : odds.toPrecision(3)},   ` +
-    `final = o / (1 + o) = ${shortened(scores.final)}`;
+  const told = FACTORS.filter((name) => typeof scores[name] === "number");
+  const telling = told.filter((name) => scores[name] !== 1 || name === "says");
+  const odds = told.reduce((so_far, name) => so_far * scores[name], 1);
+  return `o = ${telling.map((name) => `${name} ${shortened(scores[name])}`).join(" · ")} = ` +
+    `${odds >= 100 ? Math.round(odds).toLocaleString("en") : odds.toPrecision(3)},   final = o / (1 + o) = ${shortened(scores.final)}`;
 }
 
 function story(row) {

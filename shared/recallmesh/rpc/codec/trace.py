@@ -45,6 +45,10 @@ def scores_to_pb(scores: Scores) -> trace_pb2.Scores:
         fusion_prior=scores.fusion_prior,
         context_prior=scores.context_prior,
         naming_prior=scores.naming_prior,
+        keyword_prior=scores.keyword_prior,
+        length_prior=scores.length_prior,
+        reading=scores.reading,
+        surroundings=scores.surroundings,
     )
 
 
@@ -62,6 +66,10 @@ def scores_from_pb(message: trace_pb2.Scores) -> Scores:
         fusion_prior=message.fusion_prior,
         context_prior=message.context_prior,
         naming_prior=message.naming_prior,
+        keyword_prior=message.keyword_prior,
+        length_prior=message.length_prior,
+        reading=message.reading,
+        surroundings=message.surroundings,
     )
 
 
