@@ -1,6 +1,7 @@
 """The real command as scripts meet it: on data of its own, and against a mesh that serves."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.timeout(240)
 
+FACTORS = ("says", "place", "context", "names", "words", "length", "around", "recent", "time", "proof", "favour")
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 LINES = (
     '{"content": "Nadia: I start in a bakery in May.", "time": "2026-03-03T18:20:00+01:00", "document_id": "talk"}\n'
@@ -85,9 +87,12 @@ def test_the_final_score_is_made_of_the_columns_of_a_trace(shell):
     assert rows
     for row in rows:
         number = {name: float(row[name]) for name in heading[heading.index("reads") : heading.index("tok")]}
-        factors = number["recent"] * number["time"] * number["proof"] * number["favour"]
-        odds = number["reads"] / (1 - number["reads"]) * number["place"] * number["context"] * number["names"]
-        assert number["final"] == pytest.approx(odds * factors**2 / (1 + odds * factors**2), abs=1e-4)
+        odds = math.prod(number[name] for name in FACTORS)
+        assert number["final"] == pytest.approx(odds / (1 + odds), abs=1e-4)
+        if not 0.01 < number["reads"] < 0.99:
+            continue  # six digits are too few to undo it
+        said = (1 + math.e * math.sqrt(number["reads"] / (1 - number["reads"]))) / (1 + math.e)
+        assert number["says"] == pytest.approx(said, rel=1e-3)
     assert any(row["final"] != row["reads"] for row in rows)
 
 
