@@ -111,19 +111,21 @@ async def judge_conversation(
     bank, budget = BankRef(f"conv-{conversation.name}"), Budget(words.budget)
     fused = RecallTuning(reranking=False)
     whole = RecallTuning(reranking=True, rerank_limit=words.rerank_limit, recency_alpha=words.recency_alpha)
-    others = {WHOLE: whole, **ABLATION, **WAVES} if words.ablation else {}
+    others = {**ABLATION, **WAVES} if words.ablation else {}
+    settings = {} if words.fast and not others else {WHOLE: whole, **others}
     with progress("questions") as bar:
         for question in bar.track(conversation.questions, description=conversation.name):
             lists = rankings((await ask(faces, bank, question, fused, budget)).candidates)
-            if not words.fast:
-                lists[WHOLE] = final_ranking((await ask(faces, bank, question, whole, budget)).candidates)
             for name, ranking in lists.items():
                 quality = _judge(ranking, question, turns, tokens)
                 judged.marks[name].append(Mark(conversation.name, question.category, quality))
-            for name, tuning in others.items():
+            for name, tuning in settings.items():
                 trace = await ask(faces, bank, question, tuning, budget)
                 quality = _judge(final_ranking(trace.candidates), question, turns, tokens)
-                judged.trials[name].append(Trial(quality, trace.prefilter.kept))
+                if name == WHOLE and not words.fast:
+                    judged.marks[name].append(Mark(conversation.name, question.category, quality))
+                if others:
+                    judged.trials[name].append(Trial(quality, trace.prefilter.kept))
 
 
 def _judge(ranking: list[str], question: Question, turns: dict[str, Turn], tokens: dict[str, int]) -> Quality:

@@ -15,6 +15,7 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
 
 T = TypeVar("T")
+Index = TypeVar("Index", bound=Arm | VectorIndex)
 Opening = Callable[[], AbstractAsyncContextManager[T]]
 FIRST_PAUSE_S = 1.0
 LAST_PAUSE_S = 60.0
@@ -119,12 +120,28 @@ def _complain(path: Path, error: StoreUnavailable | EmbeddingMismatch) -> None:
     _log.error("an index cannot be opened", path=str(path), detail=f"{error.message}{cause}", remedy=REMEDY)
 
 
-class StandbyArm:
-    """Fulfils ``Arm`` in the place of one whose store is not open yet."""
+class _StandbyIndex(Generic[Index]):
+    """What an arm and a vector index have alike, in the place of one that is not open yet."""
 
-    def __init__(self, standby: Standby[Arm]) -> None:
+    def __init__(self, standby: Standby[Index]) -> None:
         """Work with what the standby gives."""
         self._standby = standby
+
+    async def drop(self, bank_uid: str) -> None:
+        """As the index does, once it is there."""
+        await self._standby.get().drop(bank_uid)
+
+    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+        """As the index does, once it is there."""
+        return await self._standby.get().scan(bank_uid, page)
+
+    async def check(self) -> None:
+        """As the index does, once it is there."""
+        await self._standby.get().check()
+
+
+class StandbyArm(_StandbyIndex[Arm]):
+    """Fulfils ``Arm`` in the place of one whose store is not open yet."""
 
     async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
         """As the arm does, once it is there."""
@@ -138,25 +155,9 @@ class StandbyArm:
         """As the arm does, once it is there."""
         await self._standby.get().remove(bank_uid, removals)
 
-    async def drop(self, bank_uid: str) -> None:
-        """As the arm does, once it is there."""
-        await self._standby.get().drop(bank_uid)
 
-    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
-        """As the arm does, once it is there."""
-        return await self._standby.get().scan(bank_uid, page)
-
-    async def check(self) -> None:
-        """As the arm does, once it is there."""
-        await self._standby.get().check()
-
-
-class StandbyVectors:
+class StandbyVectors(_StandbyIndex[VectorIndex]):
     """Fulfils ``VectorIndex`` in the place of one that is not open yet."""
-
-    def __init__(self, standby: Standby[VectorIndex]) -> None:
-        """Work with what the standby gives."""
-        self._standby = standby
 
     async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:
         """As the index does, once it is there."""
@@ -169,15 +170,3 @@ class StandbyVectors:
     async def delete(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
         """As the index does, once it is there."""
         await self._standby.get().delete(bank_uid, removals)
-
-    async def drop(self, bank_uid: str) -> None:
-        """As the index does, once it is there."""
-        await self._standby.get().drop(bank_uid)
-
-    async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
-        """As the index does, once it is there."""
-        return await self._standby.get().scan(bank_uid, page)
-
-    async def check(self) -> None:
-        """As the index does, once it is there."""
-        await self._standby.get().check()

@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from contract.test_recaller import a_mesh, told
+from contract.test_recaller import a_mesh, open_local, open_remote, told
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import open_loopback, until_ready
 from unit.recall_fakes import REF, Mesh
 from unit.tuning_values import sayings, tuning_of
 
@@ -19,7 +18,6 @@ from recallmesh.core.tunable import TUNABLES
 from recallmesh.core.tuning import Budget, EffectiveTuning, MinScores, RecallTuning, TuningOrigin
 from recallmesh.recall.plan import RecallDefaults
 from recallmesh.rpc.codec.tuning import effective_from_pb, effective_to_pb, tuning_from_pb, tuning_to_pb
-from recallmesh.rpc.recaller import RemoteRecaller, host_recaller
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed import ObservedRecaller
 from recallmesh.v1 import recall_service_pb2
@@ -39,19 +37,12 @@ def of_bank(tuning: RecallTuning, **parts) -> Mesh:
 
 
 @asynccontextmanager
-async def open_local(mesh: Mesh) -> AsyncIterator[Recaller]:
-    yield mesh.recaller()
-
-
-@asynccontextmanager
-async def open_remote(mesh: Mesh) -> AsyncIterator[Recaller]:
-    async with open_loopback(host_recaller(mesh.recaller())) as channel:
-        recaller = RemoteRecaller(channel)
-        await until_ready(recaller)
+async def open_observed(mesh: Mesh) -> AsyncIterator[Recaller]:
+    async with open_remote(mesh) as recaller:
         yield ObservedRecaller(recaller, timeout_s=5.0, metrics=Metrics())
 
 
-OPENERS = {"local": open_local, "remote": open_remote}
+OPENERS = {"local": open_local, "remote": open_observed}
 
 
 @pytest.fixture(params=OPENERS)

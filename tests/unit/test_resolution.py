@@ -3,10 +3,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recallmesh.core.entity import Entity
+from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.retain import NamedEntity
 from recallmesh.retain.cast import Cast
-from recallmesh.retain.resolution import LABEL, Known, fold, key_of, resolve, same
+from recallmesh.retain.resolution import Known, fold, key_of, resolve, same
 
 
 def known(*names, kind="person", aliases=()):

@@ -4,9 +4,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from recallmesh.core.entity import PERSON
+
 EDGES = "\"'`.,;:!?()[]{}<>«»„“”‘’…、。，；：！？「」『』（）¿¡*_~|"  # noqa: RUF100
 POSSESSIVE = re.compile(r"['’]s?$")
-PERSON = "person"
 TITLES = frozenset(
     re.findall(r"\w+", "dr mr mrs ms miss prof professor sir herr frau mme monsieur madame senor senora sr sra")
 )

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 from rapidfuzz.distance import OSA
 
-from recallmesh.graph.names import PERSON
+from recallmesh.core.entity import CONCEPT, LABEL, PERSON
 from recallmesh.graph.spans import FUZZY_CHARS, FUZZY_PREFIX, FUZZY_WORD_CHARS, Span
 from recallmesh.graph.store import NamedEntity
 
-LABEL = "label"
-CONCEPT = "concept"
 LONG_WORD = 12
 """From so many letters on, a word may have two slips."""
 

@@ -4,10 +4,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from recallmesh.core.entity import LABEL, PERSON
 from recallmesh.core.memory import Memory, Mention
 
-LABEL = "label"
-PERSON = "person"
 GIVEN_NAME = 3
 """The letters that one word of a person's name needs to stand for the whole."""
 AUXILIARIES = frozenset({"will", "may", "can", "do", "must", "might"})

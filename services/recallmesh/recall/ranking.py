@@ -95,8 +95,7 @@ def _unreranked(standings: Standings) -> list[Row]:
 def _reranked(standings: Standings, reranking: Reranking) -> list[Row]:
     said = sorted(zip(reranking.places, reranking.raw, strict=True))
     odds = {place: score.raw_odds(raw, logits=reranking.logits) for place, raw in said}
-    if standings.context.window is not None and max(odds.values()) < score.log_odds(score.TELLING):
-        standings = standings.led()
+    standings = standings.after(odds.values())
     around = Surroundings(standings.memories)
     for place, each in odds.items():
         around.add(place, score.voice(each))

@@ -1,6 +1,6 @@
 """Standings: what is known of every candidate whatever the reranker says of it, told as factors on its odds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -105,8 +105,15 @@ class Standings:
             for priors, factors in zip(self.priors, self.factors, strict=True)
         ]
 
-    def led(self) -> "Standings":
-        """Return the standings for a query that is about its period alone: what lies outside that comes behind."""
+    def after(self, odds: Collection[float]) -> "Standings":
+        """Return the standings once the model gave these log odds: where none of them tells, the period leads."""
+        if self.context.window is None or not odds or max(odds) >= score.log_odds(score.TELLING):
+            return self
+        return self._led
+
+    @cached_property
+    def _led(self) -> "Standings":
+        """The standings for a query that is about its period alone: what lies outside that comes behind."""
         led = Standings(self.memories, self.context)
         led.priors = self.priors
         led.factors = [

@@ -136,10 +136,8 @@ class Waves:
         for place, each in zip(places[self._heard :], odds[self._heard :], strict=True):
             self._around.add(place, score.voice(each))
         self._heard = len(places)
-        standings = self._standings
-        if standings.context.window is not None and odds and max(odds) < score.log_odds(score.TELLING):
-            standings = standings.led()
-        return [known + log(self._around.factor(place, weight)) for place, known in enumerate(standings.weights)]
+        weights = self._standings.after(odds).weights
+        return [known + log(self._around.factor(place, weight)) for place, known in enumerate(weights)]
 
     def _stopped(self, places: list[int], odds: list[float], left: list[int], expected: list[float]) -> str:
         order = [*places, *left]

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from recallmesh.core.bank import ExtractionMode, RetainTuning
-from recallmesh.core.entity import Entity
+from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.errors import NotReady
 from recallmesh.retain.draft import ChunkDraft
 from recallmesh.retain.entity import find_openings
 from recallmesh.retain.extraction import Extractor, Fact, FoundName
 from recallmesh.retain.local import speakers_of, type_of
-from recallmesh.retain.resolution import LABEL, fold
+from recallmesh.retain.resolution import fold
 from recallmesh.retain.speaker import split_turns
 
 

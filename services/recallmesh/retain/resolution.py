@@ -5,7 +5,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-LABEL = "label"
+from recallmesh.core.entity import LABEL
+
 _TITLES = frozenset(
     {"dr", "mr", "mrs", "ms", "miss", "prof", "professor", "sir", "madam", "herr", "frau", "mme", "sr", "sra", "dott"}
 )

@@ -3,6 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+PERSON = "person"
+CONCEPT = "concept"
+"""What nothing more is known of."""
+LABEL = "label"
+"""A ``key:value`` of the bank's vocabulary, which only ever matches exactly."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, exists, func, select, update
 
-from recallmesh.core.entity import Entity
+from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.errors import ConflictingWrite, EntityNotFound
 from recallmesh.core.ledger import NewEntity, Write
 from recallmesh.core.memory import Memory, Mention
@@ -20,7 +20,6 @@ from recallmesh.ledger.reading import mentions_by_id
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import entities, entity_words, memory_entities
 
-LABEL = "label"
 CANDIDATES = 200
 """Candidates that share a word, beside those whose key is asked: beyond that a word says nothing (a hub's surname)."""
 
