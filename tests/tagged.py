@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.ledger import ChunkWrite, DocumentWrite, NewEntity, Write
 from recallmesh.core.memory import FactType, Memory, Mention
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest, passes
+from recallmesh.core.write import ChunkWrite, DocumentWrite, NewEntity, Write
 from recallmesh.ledger import open_ledger
 
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)

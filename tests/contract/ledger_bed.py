@@ -12,20 +12,11 @@ import pytest
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankRef, BankStats
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.ledger import (
-    ChunkWrite,
-    Commit,
-    DocumentWrite,
-    Ledger,
-    MemoryFilter,
-    NewEntity,
-    OutboxRow,
-    RequestRecord,
-    Write,
-)
+from recallmesh.core.ledger import Ledger, MemoryFilter
 from recallmesh.core.memory import FactType, Memory, Mention
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
+from recallmesh.core.write import ChunkWrite, Commit, DocumentWrite, NewEntity, OutboxRow, RequestRecord, Write
 from recallmesh.ledger.sql import open_ledger
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -24,11 +24,11 @@ from contract.ledger_bed import (
 
 from recallmesh.core.document import Document
 from recallmesh.core.errors import BankNotFound, ConflictingWrite, RequestIdReused
-from recallmesh.core.ledger import DocumentWrite, RequestRecord, Write
 from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention, Outline
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.time import Occurrence, Precision, Window
+from recallmesh.core.write import DocumentWrite, RequestRecord, Write
 
 __all__ = ["backend", "bed"]
 

@@ -9,10 +9,11 @@ from contract.ledger_bed import ARMS, LATER, MINUTE, NOW, Bed, backend, bed, chu
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import BankNotFound, OperationNotFound, RequestIdReused
-from recallmesh.core.ledger import MemoryEdit, OutboxAction, RequestRecord
+from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.core.page import PageRequest
+from recallmesh.core.write import OutboxAction, RequestRecord
 
 __all__ = ["backend", "bed"]
 

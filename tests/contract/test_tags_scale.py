@@ -14,13 +14,14 @@ from recallmesh.core.bank import Bank, BankRef
 from recallmesh.core.deadline import within
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.encoder import EmbedKind
-from recallmesh.core.ledger import ChunkWrite, DocumentWrite, Ledger, NewEntity, Write
+from recallmesh.core.ledger import Ledger
 from recallmesh.core.memory import FactType, Memory, Mention
 from recallmesh.core.recall import PartState, Recaller, RecallRequest
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.core.time import Window
 from recallmesh.core.tuning import Budget, RecallTuning
+from recallmesh.core.write import ChunkWrite, DocumentWrite, NewEntity, Write
 from recallmesh.mesh import open_assembly
 from recallmesh.retain.delivery import entry_of
 from recallmesh.settings import load_settings

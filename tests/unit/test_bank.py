@@ -19,11 +19,12 @@ from recallmesh.core.errors import (
     MemoryNotFound,
     OperationNotFound,
 )
-from recallmesh.core.ledger import MemoryEdit, MemoryFilter, OutboxAction
+from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.tuning import RecallTuning
+from recallmesh.core.write import OutboxAction
 
 TOKENS = WordCounter()
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)

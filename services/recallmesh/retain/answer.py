@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from recallmesh.core.ledger import Commit, WrittenDocument
 from recallmesh.core.retain import Delivery, RetainAnswer, RetainedItem
+from recallmesh.core.write import Commit, WrittenDocument
 from recallmesh.retain.draft import DocumentDraft
 
 

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from recallmesh.core.entity import LABEL, Entity
-from recallmesh.core.ledger import NewEntity
 from recallmesh.core.memory import Mention
 from recallmesh.core.retain import NamedEntity
+from recallmesh.core.write import NewEntity
 from recallmesh.retain.resolution import Known, fold, key_of, resolve, words_of
 
 _HEAD = 4

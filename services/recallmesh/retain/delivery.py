@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from recallmesh.core.arm import Arm, ArmName, IndexEntry, Removal, Vector
 from recallmesh.core.encoder import Embedder, EmbedKind
 from recallmesh.core.errors import StoreUnavailable
-from recallmesh.core.ledger import MemoryLedger, OutboxAction, OutboxRow
+from recallmesh.core.ledger import MemoryLedger
 from recallmesh.core.memory import VISIBLE_STATES, Memory
+from recallmesh.core.write import OutboxAction, OutboxRow
 
 VECTOR_ARMS = frozenset({ArmName.SEMANTIC, ArmName.GRAPH})
 """The arms that ask for vectors."""

@@ -9,10 +9,11 @@ import structlog
 
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.errors import MeshError
-from recallmesh.core.ledger import OutboxAction, OutboxRow, WriteLedger
+from recallmesh.core.ledger import WriteLedger
 from recallmesh.core.memory import Memory
 from recallmesh.core.retain import Delivery, DeliveryState
 from recallmesh.core.time import Clock
+from recallmesh.core.write import OutboxAction, OutboxRow
 from recallmesh.retain.delivery import Carrier, Vectors
 
 _log = structlog.get_logger()

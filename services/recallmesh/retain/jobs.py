@@ -7,9 +7,10 @@ from datetime import timedelta
 import structlog
 
 from recallmesh.core.errors import ArmTimeout, ConflictingWrite, MeshError, Overloaded, StoreUnavailable
-from recallmesh.core.ledger import Job, WriteLedger
+from recallmesh.core.ledger import WriteLedger
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.time import Clock
+from recallmesh.core.write import Job
 
 _log = structlog.get_logger()
 _MOST_ATTEMPTS = 5

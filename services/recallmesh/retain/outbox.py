@@ -10,8 +10,8 @@ import structlog
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder
 from recallmesh.core.errors import ArmTimeout, MeshError, Overloaded, StoreUnavailable
-from recallmesh.core.ledger import OutboxRow
 from recallmesh.core.time import Clock
+from recallmesh.core.write import OutboxRow
 from recallmesh.retain.delivery import Carrier
 from recallmesh.retain.fan_out import still_to_index
 from recallmesh.retain.retainer import RetainLedger

@@ -13,11 +13,12 @@ from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.bank import Bank
 from recallmesh.core.encoder import Embedder
 from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError
-from recallmesh.core.ledger import BankLedger, Commit, Job, MemoryLedger, RequestRecord, Write, WriteLedger
+from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
+from recallmesh.core.write import Commit, Job, RequestRecord, Write
 from recallmesh.retain.answer import answer_of
 from recallmesh.retain.delivery import Carrier, Vectors, context_text
 from recallmesh.retain.draft import DocumentDraft, Drafter

@@ -7,10 +7,10 @@ from datetime import datetime
 from recallmesh.core.arm import ArmName
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity
-from recallmesh.core.ledger import ChunkWrite, DocumentWrite, RequestRecord, Write
 from recallmesh.core.memory import CausalLink, Memory, Mention
 from recallmesh.core.retain import NamedEntity
 from recallmesh.core.tokens import TokenCounter
+from recallmesh.core.write import ChunkWrite, DocumentWrite, RequestRecord, Write
 from recallmesh.retain.cast import Cast
 from recallmesh.retain.draft import ChunkDraft, DocumentDraft
 from recallmesh.retain.extraction import Fact

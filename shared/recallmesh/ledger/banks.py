@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert,
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.errors import BankExists, BankNotFound, ConflictingWrite
-from recallmesh.core.ledger import OutboxAction
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.write import OutboxAction
 from recallmesh.ledger.config import config_from_plain, config_to_plain
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.moment import from_us, to_us

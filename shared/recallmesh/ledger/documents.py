@@ -9,10 +9,10 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select,
 
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.errors import DocumentNotFound
-from recallmesh.core.ledger import DocumentWrite, Write, WrittenDocument
 from recallmesh.core.memory import Memory, MemoryState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import UpdateMode
+from recallmesh.core.write import DocumentWrite, Write, WrittenDocument
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.layout import HeldChunk, Layout, Place, lay_behind, lay_over
 from recallmesh.ledger.moment import to_us

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Select, bindparam, delete, exists, func, sele
 
 from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.errors import ConflictingWrite, EntityNotFound
-from recallmesh.core.ledger import NewEntity, Write
 from recallmesh.core.memory import Memory, Mention
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.write import NewEntity, Write
 from recallmesh.ledger.dialect import among, among_bound, bound, insert_new
 from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.paging import cut

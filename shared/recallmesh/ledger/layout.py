@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from recallmesh.core.document import Chunk
 from recallmesh.core.errors import ConflictingWrite
-from recallmesh.core.ledger import ChunkWrite
 from recallmesh.core.memory import Memory
+from recallmesh.core.write import ChunkWrite
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.errors import MemoryNotFound
-from recallmesh.core.ledger import MemoryEdit, MemoryFilter, OutboxAction
+from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import VISIBLE_STATES, Memory, MemoryState, Outline
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.write import OutboxAction
 from recallmesh.ledger import documents, entities
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among

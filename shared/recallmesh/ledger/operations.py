@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, insert, or_, select, update
 
 from recallmesh.core.errors import OperationNotFound
-from recallmesh.core.ledger import Job, RequestRecord, Submission
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.write import Job, RequestRecord, Submission
 from recallmesh.ledger.banks import bank_of, lock_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.moment import from_us, to_us

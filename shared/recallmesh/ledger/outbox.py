@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.ledger import OutboxAction, OutboxRow
+from recallmesh.core.write import OutboxAction, OutboxRow
 from recallmesh.ledger.dialect import among, among_bound_numbers, bound
 from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.schema import outbox

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, select, update
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.ledger import OutboxAction
+from recallmesh.core.write import OutboxAction
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.entities import delete_orphans
 from recallmesh.ledger.outbox import Due, put_rows, supersede

@@ -13,10 +13,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     literal_column,
 )
 
-HEAD = "0001"
+HEAD = "0002"
 """The migration this version of the code needs; a test holds it to the newest step."""
 
 metadata = MetaData()
@@ -73,6 +74,7 @@ chunks = Table(
     Column("time", BigInteger),
     Column("time_offset", Integer),
     Column("retiring_write", Text, nullable=False, server_default=""),
+    Column("outdated", Boolean(create_constraint=False), nullable=False, server_default=false()),
     Index("chunks_document", "bank_uid", "document_id", "number"),
 )
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.ledger import Commit, Job, OutboxRow, RequestRecord, Submission, Write
 from recallmesh.core.operation import OperationKind
+from recallmesh.core.write import Commit, Job, OutboxRow, RequestRecord, Submission, Write
 from recallmesh.ledger import operations, outbox
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import known_digests

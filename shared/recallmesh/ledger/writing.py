@@ -8,8 +8,8 @@ from datetime import timedelta
 from sqlalchemy import Connection, bindparam, insert, select
 
 from recallmesh.core.errors import RequestIdReused
-from recallmesh.core.ledger import Commit, OutboxAction, RequestRecord, Write, WrittenDocument
 from recallmesh.core.memory import Memory, Mention
+from recallmesh.core.write import Commit, OutboxAction, RequestRecord, Write, WrittenDocument
 from recallmesh.ledger.banks import lock_bank
 from recallmesh.ledger.documents import store_document
 from recallmesh.ledger.entities import resolve

@@ -1,0 +1,137 @@
+"""What retain writes, and what the arms still have to do about it: the values of a write, its outbox and the queue."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import Bank
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.memory import Memory
+from recallmesh.core.operation import Operation
+from recallmesh.core.retain import UpdateMode
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntity:
+    """An entity that a write mentions. When the bank has one of this ``key`` (and label-ness), that one is used.
+
+    ``id`` is what the write's memories call it; the ledger puts the bank's own in its place. ``aliases`` are added.
+    """
+
+    id: str
+    name: str
+    key: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWrite:
+    """A chunk and the memories made of it, in order. The ledger assigns numbers, positions and ``previous_id``.
+
+    ``known`` says that the memories were left out because the document has a chunk of this digest. Should it have lost
+    that chunk meanwhile, the write is refused as ``ConflictingWrite``: stored as it is, the chunk would have none.
+    """
+
+    chunk: Chunk
+    memories: tuple[Memory, ...]
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWrite:
+    """A document's new content.
+
+    With ``REPLACE`` the chunks are all of it: chunks whose digest the document has already keep their memories and need
+    not bring any (bring them all the same when in doubt: they are dropped); memories of vanished chunks become
+    ``RETIRING``. With ``APPEND`` they follow what is there.
+    """
+
+    document: Document
+    mode: UpdateMode
+    chunks: tuple[ChunkWrite, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request id and the hash of the content that came with it."""
+
+    request_id: str
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """An operation in the queue; ``replayed``: the request id had put it there before, and nothing was added."""
+
+    operation: Operation
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One transaction of a retain. ``arms`` are those that must index what it writes."""
+
+    bank_uid: str
+    documents: tuple[DocumentWrite, ...]
+    entities: tuple[NewEntity, ...]
+    arms: tuple[ArmName, ...]
+    at: datetime
+    request: RequestRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDocument:
+    """What a write made of one document: all its chunks' memory ids by the write's chunk order."""
+
+    document_id: str
+    memory_ids: tuple[tuple[str, ...], ...]
+    unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a transaction did.
+
+    ``added`` are the new memories as stored, with the bank's own entity ids.
+    ``replayed``: the request id was known with the same content; nothing was written and ``documents`` tell what the
+    first call wrote. ``retiring`` are the ids whose document has moved on.
+    """
+
+    write_id: str
+    documents: tuple[WrittenDocument, ...] = ()
+    added: tuple[Memory, ...] = ()
+    retiring: tuple[str, ...] = ()
+    replayed: bool = False
+
+
+class OutboxAction(StrEnum):
+    """What an arm still has to do."""
+
+    INDEX = "index"
+    REMOVE = "remove"
+    DROP_BANK = "drop_bank"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One memory (or bank) that one arm has to index, remove or drop; delivered in the order of ``seq`` per memory."""
+
+    seq: int
+    write_id: str
+    bank_uid: str
+    arm: ArmName
+    action: OutboxAction
+    memory_id: str
+    version: int
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A leased operation and the request to carry out, as the bytes that were put in."""
+
+    operation: Operation
+    bank: Bank
+    payload: bytes
