@@ -122,6 +122,16 @@ async def test_a_chunk_is_kept_back_while_one_of_its_memories_is_hidden(mesh, di
     assert await chunks(max_tokens=0) == (0, [text])
 
 
+async def test_a_chunk_no_longer_comes_when_one_of_its_memories_was_deleted(mesh, diary):
+    await diary.keep("\n\n".join(f"Ines: I painted boat {name} on the slip." for name in ("Alca", "Bonxie")), mode=None)
+    first, second = await diary.memories()
+    await mesh.faces.admin.delete_memory(diary.ref, first.id)
+    answer = await diary.ask("Which boat did Ines paint?", chunk_tokens=1000)
+    assert ([one.memory.id for one in answer.memories], answer.chunks) == ([second.id], ())
+    chunk = await mesh.faces.admin.get_chunk(diary.ref, second.chunk_id)
+    assert (chunk.text, chunk.outdated) == ("", True)
+
+
 async def test_chunks_come_once_best_first_before_the_cut_and_the_last_is_cut(diary):
     tokens = BpeTokenCounter()
     texts = [f"The lock keeper writes of lock {number}: " + "water and gates, " * 20 for number in range(6)]

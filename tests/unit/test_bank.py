@@ -1,5 +1,7 @@
 """Administration checks what it is given, and does the rest on a real ledger."""
 
+from dataclasses import replace
+
 import pytest
 import pytest_asyncio
 from unit.retain_fakes import NOW, REF, WordCounter, open_bench
@@ -8,7 +10,7 @@ from recallmesh.bank.admin import LedgerAdmin
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import BankConfig, BankRef, RetainTuning
+from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.errors import (
     BankExists,
     BankNotFound,
@@ -196,6 +198,36 @@ async def test_documents_and_chunks_are_read_counted_and_deleted(bench, admin):
             await call
     with pytest.raises(ChunkNotFound):
         await admin.get_chunk(REF, first.id)
+
+
+async def test_a_chunk_does_not_tell_what_a_deleted_memory_said(bench, admin):
+    text = "Ines: I painted the boat.\n\nIngvar: I sold the house."
+    await bench.keep(text, document_id="d", mode=ExtractionMode.VERBOSE)
+    painted, sold = sorted(await bench.memories(), key=lambda memory: memory.position)
+    (chunk,) = (await admin.list_chunks(REF, "d", PAGE)).rows
+    assert (chunk.text, chunk.outdated, painted.chunk_id, sold.chunk_id) == (text, False, chunk.id, chunk.id)
+    await admin.delete_memory(REF, painted.id)
+    withheld = replace(chunk, text="", outdated=True)
+    assert (await admin.list_chunks(REF, "d", PAGE)).rows == (withheld,)
+    assert await admin.get_chunk(REF, chunk.id) == withheld
+    # The same content again is no new content: what was deleted stays so.
+    await bench.keep(text, document_id="d", mode=ExtractionMode.VERBOSE)
+    assert [memory.id for memory in await bench.memories()] == [sold.id]
+    await admin.delete_memory(REF, sold.id)
+    assert await admin.get_chunk(REF, chunk.id) == withheld
+    await bench.keep("Ines: I painted the boat.", document_id="d", mode=ExtractionMode.VERBOSE)
+    (chunk,) = (await admin.list_chunks(REF, "d", PAGE)).rows
+    assert (chunk.text, chunk.outdated) == ("Ines: I painted the boat.", False)
+
+
+async def test_a_chunk_does_not_tell_what_an_edited_memory_said(bench, admin):
+    await bench.keep("Ines: I painted the boat.", document_id="d", mode=ExtractionMode.VERBOSE)
+    (memory,) = await bench.memories()
+    await admin.edit_memory(REF, memory.id, MemoryEdit(tags=("boats",)))
+    assert not (await admin.get_chunk(REF, memory.chunk_id)).outdated
+    await admin.edit_memory(REF, memory.id, MemoryEdit(text="Ines varnished the boat."))
+    chunk = await admin.get_chunk(REF, memory.chunk_id)
+    assert (chunk.text, chunk.outdated) == ("", True)
 
 
 async def test_what_is_not_there_is_not_found(admin):

@@ -95,6 +95,12 @@ async def test_a_chunk_whose_memories_went_meanwhile_does_not_come():
     assert await ids(FakeLedger(*ranking), ranking, 100) == []
 
 
+async def test_an_outdated_chunk_makes_room_for_the_next():
+    ranking = [held(1, 1), held(2, 2)]
+    ledger = FakeLedger(*ranking, chunks=[replace(chunk(1), outdated=True), chunk(2)])
+    assert await ids(ledger, ranking, 10) == [("c2", 10, False)]
+
+
 async def test_a_retiring_memory_still_shows_its_chunk():
     ranking = [held(1, 1, state=MemoryState.RETIRING)]
     assert await ids(FakeLedger(*ranking, chunks=[chunk(1)]), ranking, 100) == [("c1", 10, False)]

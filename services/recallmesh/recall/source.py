@@ -37,7 +37,7 @@ async def chunks(
 ) -> tuple[RecalledChunk, ...]:
     """Return the chunks of the best memories, each once; the last is cut to what is left, and says so.
 
-    A chunk says what each of its memories says: one that may not be shown keeps it back.
+    A chunk says what each of its memories says: one that may not be shown, or was deleted or edited, keeps it back.
     """
     wanted = iter(dict.fromkeys(memory.chunk_id for memory in ranking if memory.chunk_id))
     found: list[RecalledChunk] = []
@@ -47,7 +47,7 @@ async def chunks(
         # Asked after the texts were read, so that what was hidden by then is.
         outlined = {outline.id: outline.memories for outline in await ledger.outline_chunks(bank_uid, tuple(known))}
         for chunk in (known[chunk_id] for chunk_id in ids if chunk_id in outlined):
-            if any(admission.refusal(memory) for memory in outlined[chunk.id]):
+            if chunk.outdated or any(admission.refusal(memory) for memory in outlined[chunk.id]):
                 continue
             taken = chunk if chunk.tokens <= left else await asyncio.to_thread(_cut, chunk, left, tokens)
             found.append(RecalledChunk(taken, truncated=taken is not chunk))

@@ -27,7 +27,8 @@ class Chunk:
     """A piece of a document.
 
     ``number`` counts from 0 without gaps; ``digest`` is the hash of all that shapes its facts; ``time`` is when it was
-    said, absent when the source has none.
+    said, absent when the source has none. ``outdated``: a memory made of it was deleted or given other words, so its own
+    words are withheld and ``text`` is empty.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Chunk:
     digest: str = ""
     context: str = ""
     time: datetime | None = None
+    outdated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from recallmesh.ledger.dialect import among
 from recallmesh.ledger.outbox import Due, put_rows, supersede
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.reading import list_memories, read_chunk_outlines, read_memories, read_outlines
-from recallmesh.ledger.removal import Removing, delete_tags, delete_where
+from recallmesh.ledger.removal import Removing, delete_tags, delete_where, withhold_chunks
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import memories, memory_tags
 from recallmesh.ledger.writing import insert_tags
@@ -177,6 +177,8 @@ def _change_memory(
         supersede(connection, bank_uid, [memory_id])
         put_rows(connection, bank_uid, action, [(memory_id, version)], telling.arms, telling.due)
     [memory] = read_memories(connection, bank_uid, [memory_id])
+    if "text" in changes:
+        withhold_chunks(connection, bank_uid, (row.chunk_id,))
     if "tags" in changes:
         delete_tags(connection, bank_uid, [(memory_id, unpack(row.tags))])
         insert_tags(connection, bank_uid, [memory])

@@ -75,7 +75,11 @@ def _delete_links(connection: Connection, bank_uid: str, rows: Sequence[Any]) ->
 
 
 def _close_gaps(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> None:
-    """Let no memory name a deleted one as the one before it, and no chunk outlive its retired memories."""
+    """Let no memory name a deleted one as the one before it, and no chunk tell what a deleted one said.
+
+    A chunk whose document has moved on goes with its last memory. Another stays, so that the same content again brings
+    back nothing; its words are withheld, and forgotten once no memory has come of them.
+    """
     of_documents = (memories.c.bank_uid == bank_uid) & among(memories.c.document_id, {row.document_id for row in rows})
     orphaned = among(memories.c.previous_id, (row.id for row in rows))
     connection.execute(update(memories).where(of_documents, orphaned).values(previous_id=""))
@@ -85,3 +89,12 @@ def _close_gaps(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> N
     if emptied:
         retired = (chunks.c.bank_uid == bank_uid) & (chunks.c.retiring_write != "")
         connection.execute(delete(chunks).where(retired, among(chunks.c.id, emptied)))
+        of_bank = chunks.c.bank_uid == bank_uid
+        connection.execute(update(chunks).where(of_bank, among(chunks.c.id, emptied)).values(text="", outdated=True))
+    withhold_chunks(connection, bank_uid, chunk_ids - emptied)
+
+
+def withhold_chunks(connection: Connection, bank_uid: str, chunk_ids: Iterable[str]) -> None:
+    """Withhold the words of chunks that say what one of their memories no longer says."""
+    which = (chunks.c.bank_uid == bank_uid) & among(chunks.c.id, chunk_ids)
+    connection.execute(update(chunks).where(which).values(outdated=True))

@@ -127,14 +127,15 @@ def select_chunks() -> Select[Any]:
         table.context,
         table.time,
         table.time_offset,
+        table.outdated,
     )
 
 
 def chunk_of(row: Sequence[Any]) -> Chunk:
     """Return a row's chunk."""
-    id_, document_id, number, text, tokens, digest, context, time, offset = row
+    id_, document_id, number, text, tokens, digest, context, time, offset, outdated = row
     said = None if time is None else from_us(time, offset)
-    return Chunk(id_, document_id, number, text, tokens, digest, context, said)
+    return Chunk(id_, document_id, number, "" if outdated else text, tokens, digest, context, said, bool(outdated))
 
 
 def document_of(row: Row[Any], memory_count: int) -> Document:

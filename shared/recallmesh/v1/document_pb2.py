@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1crecallmesh/v1/document.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x02\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x37\n\x08metadata\x18\x06 \x03(\x0b\x32%.recallmesh.v1.Document.MetadataEntry\x12\x13\n\x0b\x63hunk_count\x18\x07 \x01(\x05\x12\x14\n\x0cmemory_count\x18\x08 \x01(\x05\x12\x13\n\x0btoken_count\x18\t \x01(\x05\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd5\x01\n\x05\x43hunk\x12\n\n\x02id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12\x0e\n\x06number\x18\x03 \x01(\x05\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x13\n\x0btoken_count\x18\x05 \x01(\x05\x12\x0e\n\x06\x64igest\x18\x06 \x01(\t\x12\x0f\n\x07\x63ontext\x18\x07 \x01(\t\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\">\n\x0e\x41ttachmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nmedia_type\x18\x02 \x01(\t\x12\x0c\n\x04size\x18\x03 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1crecallmesh/v1/document.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x02\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\t\x12/\n\x0b\x63reate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x37\n\x08metadata\x18\x06 \x03(\x0b\x32%.recallmesh.v1.Document.MetadataEntry\x12\x13\n\x0b\x63hunk_count\x18\x07 \x01(\x05\x12\x14\n\x0cmemory_count\x18\x08 \x01(\x05\x12\x13\n\x0btoken_count\x18\t \x01(\x05\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xe7\x01\n\x05\x43hunk\x12\n\n\x02id\x18\x01 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x02 \x01(\t\x12\x0e\n\x06number\x18\x03 \x01(\x05\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x13\n\x0btoken_count\x18\x05 \x01(\x05\x12\x0e\n\x06\x64igest\x18\x06 \x01(\t\x12\x0f\n\x07\x63ontext\x18\x07 \x01(\t\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08outdated\x18\n \x01(\x08\">\n\x0e\x41ttachmentInfo\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nmedia_type\x18\x02 \x01(\t\x12\x0c\n\x04size\x18\x03 \x01(\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,7 +40,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DOCUMENT_METADATAENTRY']._serialized_start=387
   _globals['_DOCUMENT_METADATAENTRY']._serialized_end=434
   _globals['_CHUNK']._serialized_start=437
-  _globals['_CHUNK']._serialized_end=650
-  _globals['_ATTACHMENTINFO']._serialized_start=652
-  _globals['_ATTACHMENTINFO']._serialized_end=714
+  _globals['_CHUNK']._serialized_end=668
+  _globals['_ATTACHMENTINFO']._serialized_start=670
+  _globals['_ATTACHMENTINFO']._serialized_end=732
 # @@protoc_insertion_point(module_scope)

@@ -117,6 +117,7 @@ class Chunk(_message.Message):
     CONTEXT_FIELD_NUMBER: _builtins.int
     TIME_FIELD_NUMBER: _builtins.int
     UTC_OFFSET_FIELD_NUMBER: _builtins.int
+    OUTDATED_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """A UUID in canonical text."""
     document_id: _builtins.str
@@ -124,13 +125,15 @@ class Chunk(_message.Message):
     number: _builtins.int
     """Its place, from 0 without gaps."""
     text: _builtins.str
-    """The text as it was told."""
+    """The text as it was told. Empty when outdated."""
     token_count: _builtins.int
     """The tokens of the text."""
     digest: _builtins.str
     """The hash of all that shapes its facts."""
     context: _builtins.str
     """Who was speaking or what this is. Empty when not given."""
+    outdated: _builtins.bool
+    """Whether a memory made of it was deleted or given other words: then its own words are withheld."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When it was said. Absent when the source has no time."""
@@ -151,10 +154,11 @@ class Chunk(_message.Message):
         context: _builtins.str = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
         utc_offset: _duration_pb2.Duration | None = ...,
+        outdated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time", "utc_offset", b"utc_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "digest", b"digest", "document_id", b"document_id", "id", b"id", "number", b"number", "text", b"text", "time", b"time", "token_count", b"token_count", "utc_offset", b"utc_offset"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["context", b"context", "digest", b"digest", "document_id", b"document_id", "id", b"id", "number", b"number", "outdated", b"outdated", "text", b"text", "time", b"time", "token_count", b"token_count", "utc_offset", b"utc_offset"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -47,6 +47,7 @@ def chunk_to_pb(chunk: Chunk) -> document_pb2.Chunk:
         context=chunk.context,
         time=None if chunk.time is None else moment_to_pb(chunk.time),
         utc_offset=offset_to_pb(chunk.time),
+        outdated=chunk.outdated,
     )
 
 
@@ -61,4 +62,5 @@ def chunk_from_pb(message: document_pb2.Chunk) -> Chunk:
         digest=message.digest,
         context=message.context,
         time=local_moment_from_pb(message.time, message.utc_offset, "chunk.time") if message.HasField("time") else None,
+        outdated=message.outdated,
     )
