@@ -27,8 +27,8 @@ class Chunk:
     """A piece of a document.
 
     ``number`` counts from 0 without gaps; ``digest`` is the hash of all that shapes its facts; ``time`` is when it was
-    said, absent when the source has none. ``outdated``: a memory made of it was deleted or given other words, so its own
-    words are withheld and ``text`` is empty.
+    said, absent when the source has none. Of an ``outdated`` one a memory was deleted or given other words: ``text`` is
+    withheld, and empty.
     """
 
     id: str
