@@ -67,7 +67,7 @@ class Shard:
         conditions = [query_condition(query) for query in queries]
         asked = [number for number, condition in enumerate(conditions) if condition != NEVER]
         answers: list[HitColumns] = [([], [], [], []) for _ in queries]
-        wide = {number: queries[number].limit + 1 for number in asked}
+        wide = {number: queries[number].limit + len(queries[number].exclude) + 1 for number in asked}
         while wide:
             requests = [_request(queries[number], conditions[number], limit) for number, limit in wide.items()]
             with _Translated():
@@ -76,10 +76,11 @@ class Shard:
             for (number, limit), points in zip(wide.items(), found, strict=True):
                 query = queries[number]
                 widest = min(max(query.limit * TIES_PER_HIT, TIES_MIN), TIES_MAX)
-                if len(points) == limit < widest and _tied(points, query.limit):
+                kept = _without_excluded(points, query)
+                if len(points) == limit < widest and _tied(kept, query.limit):
                     again[number] = min(limit * 4, widest)
                 else:
-                    answers[number] = self._columns(points, query)
+                    answers[number] = self._columns(kept, query)
             wide = again
         return answers
 
@@ -225,19 +226,23 @@ class _Translated:
 
 
 def _request(query: VectorQuery, condition: Condition, limit: int) -> q.QueryRequest:
-    wanted = _filter(condition)
-    if query.exclude:
-        left_out = q.HasIdCondition({point_id(query.bank_uid, memory_id) for memory_id in query.exclude})
-        wanted = q.Filter(must=[wanted], must_not=[left_out])
     return q.QueryRequest(
         limit=limit,
         query=q.Query.Nearest(list(query.vector), using=query.field.value),
-        filter=wanted,
+        filter=_filter(condition),
         params=q.SearchParams(hnsw_ef=min(max(limit, EF_MIN), EF_MAX)),
         score_threshold=None if query.min_score is None else query.min_score - SLACK,
         with_payload=False,
         with_vector=False,
     )
+
+
+def _without_excluded(points: list[q.ScoredPoint], query: VectorQuery) -> list[q.ScoredPoint]:
+    """Leave the excluded out: so many more were asked for, since a filter against ids makes a search take thrice."""
+    if not query.exclude:
+        return points
+    excluded = {point_id(query.bank_uid, memory_id) for memory_id in query.exclude}
+    return [point for point in points if point.id not in excluded]
 
 
 def _tied(points: Sequence[q.ScoredPoint], limit: int) -> bool:
@@ -255,7 +260,9 @@ def _face(payload: Mapping[str, Any]) -> Face:
 
 
 def _filter(condition: Condition) -> q.Filter:
-    return q.Filter(must=[_edge_condition(condition)])
+    # A filter within the filter would cost a fifth of a search.
+    parts = condition.parts if isinstance(condition, All) else (condition,)
+    return q.Filter(must=[_edge_condition(part) for part in parts])
 
 
 def _edge_condition(condition: Condition) -> EdgeCondition:  # noqa: PLR0911 -- one line for each kind
