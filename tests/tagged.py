@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from deployment import Faces, until
@@ -17,7 +18,7 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.memory import FactType, Memory, Mention
 from recallmesh.core.retain import UpdateMode
-from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest, passes
+from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest, is_open, passes
 from recallmesh.core.write import ChunkWrite, DocumentWrite, NewEntity, Write
 from recallmesh.ledger import open_ledger
 
@@ -32,6 +33,16 @@ LANTERN = NewEntity("new:lantern", "Lantern", "lantern", "thing")
 def marks(shown: object) -> set[str]:
     """Return the marks anywhere in an answer: a message, nouns, an error."""
     return set(MARK.findall(shown if isinstance(shown, str) else repr(shown)))
+
+
+def texts(memories: Iterable[Any]) -> set[str]:
+    """Return the marks in what memories say themselves, without what those whom they mention are called elsewhere."""
+    return {mark for memory in memories for mark in marks(f"{memory.text} {memory.context} {memory.metadata}")}
+
+
+def shown(answer: Any) -> set[str]:
+    """Return the marks of the memories that an answer brings."""
+    return texts(one.memory for one in answer.memories)
 
 
 @dataclass(frozen=True)
@@ -61,12 +72,17 @@ class Marked:
         marks_by_id = {memory.id: mark for mark, memory in self.memories.items()}
         return {marks_by_id[one] for mark in marks_of_observations for one in self.memories[mark].sources}
 
+    def told(self, of: Iterable[str], test: TagTest) -> set[str]:
+        """Return what telling these memories tells: without a test also what the bank calls those whom they mention."""
+        own = set(of)
+        return own | {name for mark in own for name in marks(self.memories[mark].mentions) if is_open(test)}
+
     def allowed(self, test: TagTest, *types: FactType) -> set[str]:
         """Return all that an answer may hold: memories of these types, their chunks, the facts behind observations."""
         may, seen = self.shown(test, *types), self.shown(test)
         pages = {own: held for own, held in self.chunks.items() if held <= seen and held & may}
         sources = self.sources(mark for mark in may if self.memories[mark].sources) & seen
-        return may | sources | pages.keys() | {mark for held in pages.values() for mark in held}
+        return self.told(may | sources, test) | pages.keys() | {mark for held in pages.values() for mark in held}
 
 
 class _Writer:
@@ -75,6 +91,7 @@ class _Writer:
     def __init__(self) -> None:
         self.marked = Marked()
         self.entities = [LANTERN]
+        self.keeper: NewEntity | None = None
         self.chunks: dict[str, list[ChunkWrite]] = defaultdict(list)
         self.count = 0
 
@@ -84,18 +101,22 @@ class _Writer:
 
     def memory(self, tags: Iterable[str], fact_type: FactType = FactType.WORLD, sources: Iterable[str] = ()) -> Memory:
         mark = self.mark()
-        keeper = NewEntity(f"new:{mark}", f"Keeper {mark}", f"keeper {mark}", "person", (f"Warden {mark}",))
-        self.entities.append(keeper)
+        # Whom one memory calls a keeper, another calls a warden: and that one's reader must not learn it here.
+        before = self.keeper
+        elsewhere = (before.name.replace("Keeper", "Warden"),) if before else ()
+        self.keeper = NewEntity(f"new:{mark}", f"Keeper {mark}", f"keeper {mark}", "person", elsewhere)
+        self.entities.append(self.keeper)
+        about = (LANTERN, self.keeper, *((before,) if before else ()))
         made = Memory(
             str(uuid4()),
-            f"The lantern {mark} hangs in the yard.",
+            f"The lantern {mark} hangs in the yard of keeper {mark}.",
             fact_type,
             NOW,
             mentioned=NOW - timedelta(minutes=self.count),
             context=f"said of {mark}",
             tags=tuple(sorted(tags)),
             metadata={"note": mark},
-            mentions=tuple(Mention(one.id, one.name, one.kind) for one in (LANTERN, keeper)),
+            mentions=tuple(Mention(one.id, one.name, one.kind, one.aliases) for one in about),
             sources=tuple(sources),
             proof_count=max(1, len(tuple(sources))),
             tokens=12,

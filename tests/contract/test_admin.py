@@ -32,7 +32,7 @@ from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import FactType, MemoryState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import NamedEntity, UpdateMode
-from recallmesh.core.tags import TagLeaf, TagMode
+from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode
 from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
 from recallmesh.rpc.admin import RemoteAdmin, host_admin
 
@@ -154,12 +154,27 @@ async def documents(tell: Teller, bench: Bench) -> None:
     assert [chunk.number for chunk in chunks] == [0, 1]
     assert await tell("get_chunk", REF, chunks[1].id) == chunks[1]
     assert (await tell("bank_stats", REF)).memories == 3
+    await documents_past_a_test(tell, chunks[0].id, chunks[1].id)
     await tell.refused(ChunkNotFound, "get_chunk", REF, "c")
     for method in ("get_document", "delete_document"):
         await tell.refused(DocumentNotFound, method, REF, "d9")
     await tell.refused(DocumentNotFound, "list_chunks", REF, "d9", PageRequest())
     assert await tell("delete_document", REF, "d2") == 1
     await tell.refused(DocumentNotFound, "get_document", REF, "d2")
+
+
+async def documents_past_a_test(tell: Teller, tagged: str, bare: str) -> None:
+    a, z = (TagLeaf(frozenset({tag}), TagMode.ANY_STRICT) for tag in "az")
+    assert (await tell("get_document", REF, "d1", visible=a)).id == "d1"
+    await tell.refused(DocumentNotFound, "get_document", REF, "d1", visible=z)
+    listed = await tell("list_documents", REF, PageRequest(10), visible=a)
+    assert [document.id for document in listed.rows] == ["d1"]
+    assert (await tell("get_chunk", REF, tagged, visible=a)).id == tagged
+    await tell.refused(ChunkNotFound, "get_chunk", REF, bare, visible=a)
+    await tell.refused(ChunkNotFound, "get_chunk", REF, tagged, visible=z)
+    listed = await tell("list_chunks", REF, "d1", PageRequest(10), visible=a)
+    assert [chunk.id for chunk in listed.rows] == [tagged]
+    assert (await tell("list_chunks", REF, "d1", PageRequest(10), visible=z)).rows == ()
 
 
 async def memories(tell: Teller, bench: Bench) -> None:
@@ -176,6 +191,10 @@ async def memories(tell: Teller, bench: Bench) -> None:
         assert (await tell("invalidate_memory", REF, first)).state is MemoryState.INVALIDATED
     ida, oslo = sorted(await tell.every("list_entities", REF), key=lambda entity: entity.name)
     assert (await tell("get_entity", REF, ida.id)).name == "Ida Berg"
+    for visible, names in ((EVERYTHING, ["Ida Berg"]), (TagLeaf(frozenset({"c"}), TagMode.ANY_STRICT), [])):
+        told = await tell("get_memory", REF, second, visible=visible)
+        assert [mention.name for mention in told.mentions] == names
+    await tell.refused(MemoryNotFound, "get_memory", REF, second, visible=TagLeaf(mode=TagMode.EXACT))
     for wanted, count in (
         (MemoryFilter(states=(MemoryState.INVALIDATED,)), 1),
         (MemoryFilter(fact_types=(FactType.EXPERIENCE,)), 0),

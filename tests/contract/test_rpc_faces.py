@@ -53,7 +53,7 @@ from recallmesh.core.retain import (
     RetainItem,
     RetainRequest,
 )
-from recallmesh.core.tags import TagLeaf, TagMode
+from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, TagNot
 from recallmesh.core.tuning import RecallTuning
 from recallmesh.rpc.admin import RemoteAdmin, host_admin
 from recallmesh.rpc.recaller import RemoteRecaller, host_recaller
@@ -62,10 +62,8 @@ from recallmesh.rpc.text import bank_json, banks_json, recall_answer_json, retai
 from recallmesh.v1 import (
     bank_service_pb2,
     document_service_pb2,
-    document_service_pb2_grpc,
     entity_service_pb2,
     memory_service_pb2,
-    memory_service_pb2_grpc,
     operation_service_pb2,
 )
 
@@ -227,6 +225,7 @@ class Registry:
 
     def __init__(self):
         self.done = []
+        self.tests = []
 
     def _note(self, *what):
         self.done.append(what)
@@ -255,24 +254,29 @@ class Registry:
     async def bank_stats(self, ref):
         return BankStats(3, (("observation", 1), ("world", 2)), 1, 2, 3, 4, 5)
 
-    async def get_document(self, ref, document_id):
+    async def get_document(self, ref, document_id, *, visible):
+        self.tests.append(visible)
         if document_id != "d":
             raise DocumentNotFound(document_id)
         return self.document
 
-    async def list_documents(self, ref, page):
+    async def list_documents(self, ref, page, *, visible):
+        self.tests.append(visible)
         return Page((self.document,), "d")
 
     async def delete_document(self, ref, document_id):
         return 4
 
-    async def get_chunk(self, ref, chunk_id):
+    async def get_chunk(self, ref, chunk_id, *, visible):
+        self.tests.append(visible)
         return self.chunk
 
-    async def list_chunks(self, ref, document_id, page):
+    async def list_chunks(self, ref, document_id, page, *, visible):
+        self.tests.append(visible)
         return Page((replace(self.chunk, text="x" * 900_000),) * page.size, "1" if page.size > 1 else "")
 
-    async def get_memory(self, ref, memory_id):
+    async def get_memory(self, ref, memory_id, *, visible):
+        self.tests.append(visible)
         return self.memory
 
     async def list_memories(self, ref, wanted, page):
@@ -402,22 +406,14 @@ async def test_a_page_that_would_not_fit_a_message_holds_fewer_rows(admin):
     assert page.next_after
 
 
-async def test_no_call_that_returns_one_thing_shows_it_past_the_tag_test(channel):
-    hidden = {"leaf": {"tags": ["b"], "mode": 3}}
-    memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
-    documents = document_service_pb2_grpc.DocumentServiceStub(channel)
-    for call, request, code in (
-        (memories.GetMemory, memory_service_pb2.GetMemoryRequest, "NOT_FOUND"),
-        (documents.GetDocument, document_service_pb2.GetDocumentRequest, "NOT_FOUND"),
-        (documents.GetChunk, document_service_pb2.GetChunkRequest, "UNIMPLEMENTED"),
-        (documents.ListChunks, document_service_pb2.ListChunksRequest, "UNIMPLEMENTED"),
-    ):
-        names = {"memory_id": "m1", "document_id": "d", "chunk_id": "c"}
-        known = {name: value for name, value in names.items() if name in request.DESCRIPTOR.fields_by_name}
-        with pytest.raises(Exception, match=code):
-            await call(request(bank_id="b", tags=hidden, **known))
-    listed = await documents.ListDocuments(document_service_pb2.ListDocumentsRequest(bank_id="b", tags=hidden))
-    assert list(listed.documents) == []
+@pytest.mark.parametrize("visible", [EVERYTHING, TagNot(TagLeaf(frozenset({"b"}), TagMode.ANY_STRICT))])
+async def test_a_tag_test_travels_whole_to_where_things_are_read(admin, registry, visible):
+    await admin.get_document(REF, "d", visible=visible)
+    await admin.get_chunk(REF, "c", visible=visible)
+    await admin.get_memory(REF, "m1", visible=visible)
+    await admin.list_documents(REF, PageRequest(), visible=visible)
+    await admin.list_chunks(REF, "d", PageRequest(1), visible=visible)
+    assert registry.tests == [visible] * 5
 
 
 def with_request_ids():

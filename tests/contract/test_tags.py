@@ -9,7 +9,7 @@ import pytest_asyncio
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 from hypothesis import HealthCheck, example, given, settings
 from loopback import open_loopback
-from tagged import EVERY_MODE, INDEXED, MARK, NOW, SUBSETS, TAGS, Marked, marks, tag_tests, write_marked
+from tagged import EVERY_MODE, INDEXED, MARK, NOW, SUBSETS, TAGS, Marked, marks, shown, tag_tests, texts, write_marked
 
 from bench.hashed import HashedEmbedder
 from recallmesh import parts
@@ -160,10 +160,10 @@ async def test_a_recall_shows_all_that_passes_and_nothing_else(bank: Bank, test:
     wire = recall_service_pb2_grpc.RecallServiceStub(bank.channel)
     answer = await wire.Recall(recall_to_pb(asking(test)))
     may = bank.marked.shown(test)
-    assert marks([one.memory for one in answer.memories]) == may
+    assert shown(answer) == may
     assert marks(answer.chunks) == bank.marked.shown_chunks(test)
     seen = bank.marked.shown(test, FactType.OBSERVATION)
-    assert marks(answer.source_facts) == bank.marked.sources(seen) & may
+    assert texts(answer.source_facts) == bank.marked.sources(seen) & may
     assert marks(answer.trace) == may
     assert marks(answer) == bank.marked.allowed(test)
 
@@ -177,9 +177,10 @@ async def test_arms_that_know_no_tags_show_nothing_more(bank: Bank, test: TagTes
     # All were proposed, so it was the ledger's word that kept the others back; and places were left to none of them.
     assert len(told.trace.candidates) == len(bank.marked.memories)
     brief = await bank.heedless.recall(asking(test, trace=False, chunk_tokens=None))
-    assert marks([one.memory for one in brief.memories]) == bank.marked.shown(test)
+    assert shown(brief) == bank.marked.shown(test)
     seen = bank.marked.shown(test, FactType.OBSERVATION)
-    assert marks(brief) == bank.marked.shown(test) | (bank.marked.sources(seen) & bank.marked.shown(test))
+    may = bank.marked.shown(test)
+    assert marks(brief) == bank.marked.told(may | (bank.marked.sources(seen) & may), test)
 
 
 @given_tests
@@ -189,17 +190,15 @@ async def test_a_stream_shows_nothing_more_in_any_answer(bank: Bank, test: TagTe
     assert told
     for progress in told:
         assert marks(progress) <= bank.marked.allowed(test, FactType.OBSERVATION)
-    shown = marks([one.memory for one in told[-1].answer.memories])
-    assert shown == bank.marked.shown(test, FactType.OBSERVATION)
+    assert shown(told[-1].answer) == bank.marked.shown(test, FactType.OBSERVATION)
 
 
 async def test_a_preferred_observation_brings_none_of_the_facts_that_are_hidden(bank: Bank) -> None:
     tuning = RecallTuning(reranking=False, prefer_observations=True)
     for test in EVERY_MODE:
         answer = await bank.faces.recaller.recall(asking(test, tuning=tuning))
-        shown = marks([one.memory for one in answer.memories])
         seen = bank.marked.shown(test, FactType.OBSERVATION)
-        assert shown == bank.marked.shown(test) - bank.marked.sources(seen), test
+        assert shown(answer) == bank.marked.shown(test) - bank.marked.sources(seen), test
         assert marks(answer) <= bank.marked.allowed(test)
 
 
@@ -213,12 +212,12 @@ async def test_lists_and_single_readings_show_nothing_more(bank: Bank, test: Tag
     documents = document_service_pb2_grpc.DocumentServiceStub(bank.channel)
     tags = tag_test_to_pb(test)
     listed = memory_service_pb2.ListMemoriesRequest(bank_id=REF.bank_id, page_size=1000, tags=tags)
-    assert marks(await memories.ListMemories(listed)) == bank.marked.shown(test)
+    assert marks(await memories.ListMemories(listed)) == bank.marked.told(bank.marked.shown(test), test)
     for mark in list(bank.marked.memories)[::5]:
         memory = bank.marked.memories[mark]
         one = memory_service_pb2.GetMemoryRequest(bank_id=REF.bank_id, memory_id=memory.id, tags=tags)
-        shown = passes(test, memory.tags)
-        assert await said(memories.GetMemory, one) == ({mark} if shown else {"NOT_FOUND"})
+        may = passes(test, memory.tags)
+        assert await said(memories.GetMemory, one) == (bank.marked.told({mark}, test) if may else {"NOT_FOUND"})
     titles = {title for title, document in bank.marked.documents.items() if passes(test, document.tags)}
     listed = document_service_pb2.ListDocumentsRequest(bank_id=REF.bank_id, page_size=1000, tags=tags)
     assert marks(await documents.ListDocuments(listed)) == titles
@@ -226,6 +225,15 @@ async def test_lists_and_single_readings_show_nothing_more(bank: Bank, test: Tag
         document_id = bank.marked.documents[title].id
         one = document_service_pb2.GetDocumentRequest(bank_id=REF.bank_id, document_id=document_id, tags=tags)
         assert await said(documents.GetDocument, one) == ({title} if title in titles else {"NOT_FOUND"})
+    for own, held in bank.marked.chunks.items():
+        one = document_service_pb2.GetChunkRequest(bank_id=REF.bank_id, chunk_id=bank.marked.chunk_ids[own], tags=tags)
+        may = own in bank.marked.shown_chunks(test) or tags is None
+        assert await said(documents.GetChunk, one) == ({own, *held} if may else {"NOT_FOUND"})
+    listed = set()
+    for document in bank.marked.documents.values():
+        all_of = document_service_pb2.ListChunksRequest(bank_id=REF.bank_id, document_id=document.id, tags=tags)
+        listed |= await said(documents.ListChunks, all_of)
+    assert listed == bank.marked.shown_chunks(test)
     if tags is not None:
         for call, request in refused(bank):
             request.tags.CopyFrom(tags)
@@ -237,10 +245,7 @@ def refused(bank: Bank):
     documents = document_service_pb2_grpc.DocumentServiceStub(bank.channel)
     memories = memory_service_pb2_grpc.MemoryServiceStub(bank.channel)
     memory = next(iter(bank.marked.memories.values()))
-    chunk_id = next(iter(bank.marked.chunk_ids.values()))
     named = {"bank_id": REF.bank_id}
-    yield documents.GetChunk, document_service_pb2.GetChunkRequest(**named, chunk_id=chunk_id)
-    yield documents.ListChunks, document_service_pb2.ListChunksRequest(**named, document_id=memory.document_id)
     yield documents.GetAttachment, document_service_pb2.GetAttachmentRequest(**named, attachment_id="a")
     yield memories.GetMemoryHistory, memory_service_pb2.GetMemoryHistoryRequest(**named, memory_id=memory.id)
 
@@ -256,6 +261,38 @@ async def said(call, request) -> set[str]:
         return marks(answer)
     assert marks(str(told)) == set()
     return {told.code().name}
+
+
+async def test_a_mention_comes_under_a_name_of_its_own_memory_alone(bank: Bank) -> None:
+    ref = memory_service_pb2.GetMemoryRequest(bank_id=REF.bank_id)
+    memories = memory_service_pb2_grpc.MemoryServiceStub(bank.channel)
+    for mark, memory in list(bank.marked.memories.items())[1:9]:
+        ref.memory_id = memory.id
+        ref.ClearField("tags")
+        whole = (await memories.GetMemory(ref)).memory.mentions
+        assert len(whole) == len(memory.mentions) == 3
+        assert len(marks(whole)) > 1
+        ref.tags.CopyFrom(tag_test_to_pb(TagLeaf(frozenset(memory.tags), TagMode.EXACT)))
+        told = (await memories.GetMemory(ref)).memory.mentions
+        assert sorted((one.name, *one.aliases) for one in told) == [(f"Keeper {mark}",), ("Lantern",)]
+
+
+async def test_no_phrase_of_an_arm_calls_anybody_what_only_the_hidden_say(bank: Bank) -> None:
+    calls = [mark for mark, memory in bank.marked.memories.items() if memory.tags == ("ash",)]
+    seen = set()
+    for mark in calls:
+        mentions = bank.marked.memories[mark].mentions
+        for name in (name for mention in mentions for name in (mention.name, *mention.aliases)):
+            asked = f"Where does {name} hang the lantern?"
+            for test in (EVERYTHING, TagLeaf(frozenset({"ash"}), TagMode.EXACT)):
+                answer = await bank.heedless.recall(replace(asking(test), query=asked))
+                phrases = {phrase for one in answer.trace.candidates for phrase in one.because.values()}
+                assert phrases
+                if test is EVERYTHING:
+                    seen |= marks(phrases) - marks(asked)
+                else:
+                    assert marks(answer) - marks(asked) <= bank.marked.allowed(test)
+    assert not seen <= bank.marked.allowed(TagLeaf(frozenset({"ash"}), TagMode.EXACT))
 
 
 async def test_no_error_tells_what_is_hidden(bank: Bank) -> None:
@@ -276,11 +313,11 @@ TESTED = {
     "MemoryService/ListMemories",
     "DocumentService/GetDocument",
     "DocumentService/ListDocuments",
+    "DocumentService/GetChunk",
+    "DocumentService/ListChunks",
 }
 """Calls with a tag test that a test above holds to it."""
 REFUSED = {
-    "DocumentService/GetChunk",
-    "DocumentService/ListChunks",
     "DocumentService/GetAttachment",
     "MemoryService/GetMemoryHistory",
 }

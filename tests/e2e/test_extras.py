@@ -3,7 +3,7 @@
 import pytest
 import pytest_asyncio
 from deployment import NOW, every
-from tagged import EVERY_MODE, marks, write_marked
+from tagged import EVERY_MODE, marks, shown, write_marked
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.ledger import MemoryFilter
@@ -29,10 +29,6 @@ async def lanterns(mesh):
     return diary, await write_marked(mesh.faces, mesh.data, diary.ref)
 
 
-def shown(answer) -> set[str]:
-    return marks([one.memory for one in answer.memories])
-
-
 async def test_every_arm_alone_finds_what_passes_and_nothing_else(lanterns):
     diary, marked = lanterns
     for test in EVERY_MODE:
@@ -49,7 +45,8 @@ async def test_no_answer_holds_a_text_past_the_tags(lanterns):
         assert shown(answer) == marked.shown(test), test
         assert marks(answer.chunks) == marked.shown_chunks(test)
         assert marks(answer) == marked.allowed(test)
-        assert marks(await diary.memories(MemoryFilter(tags=test))) == marked.shown(test)
+        listed = await diary.memories(MemoryFilter(tags=test))
+        assert marks(listed) == marked.told(marked.shown(test), test)
 
 
 async def test_no_answer_of_a_stream_holds_a_text_past_the_tags(lanterns):

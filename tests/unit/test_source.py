@@ -9,10 +9,8 @@ from recallmesh.core.document import Chunk
 from recallmesh.core.memory import FactType, MemoryState
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, TagNot
 from recallmesh.recall import source
-from recallmesh.recall.candidates import Admission
 
 OPEN = TagLeaf(frozenset({"open"}), TagMode.ANY_STRICT)
-ALL = Admission(EVERYTHING)
 
 
 def chunk(number: int, tokens: int = 10) -> Chunk:
@@ -23,8 +21,8 @@ def held(number: int, of: int, **fields):
     return memory(number, chunk_id=f"c{of}", **fields)
 
 
-async def ids(ledger, ranking, limit, admission=ALL):
-    found = await source.chunks(ledger, WordTokens(), "uid", ranking, limit, admission)
+async def ids(ledger, ranking, limit, visible=EVERYTHING):
+    found = await source.chunks(ledger, WordTokens(), "uid", ranking, limit, visible)
     return [(one.chunk.id, one.chunk.tokens, one.truncated) for one in found]
 
 
@@ -72,7 +70,7 @@ async def test_a_chunk_without_room_for_one_token_does_not_come():
 async def test_a_chunk_that_one_of_its_memories_hides_makes_room_for_the_next(hidden, test):
     ranking = [held(1, 1, tags=("open",)), held(2, 2, tags=("open",))]
     ledger = FakeLedger(*ranking, held(3, 1, **hidden), chunks=[chunk(1), chunk(2)])
-    assert await ids(ledger, ranking, 10, Admission(test)) == [("c2", 10, False)]
+    assert await ids(ledger, ranking, 10, test) == [("c2", 10, False)]
     answer = await mesh(ledger=ledger, arms={K: FakeArm(1, 2)}).recall(tags=test, chunk_tokens=10)
     assert numbers(answer) == [1, 2]
     assert [one.chunk.id for one in answer.chunks] == ["c2"]
@@ -121,8 +119,8 @@ def observation(number: int, *sources: int, **fields):
     return memory(number, fact_type=FactType.OBSERVATION, sources=tuple(name(each) for each in sources), **fields)
 
 
-async def facts(ledger, shown, limit, admission=ALL):
-    found = await source.source_facts(ledger, "uid", shown, limit, admission)
+async def facts(ledger, shown, limit, visible=EVERYTHING):
+    found = await source.source_facts(ledger, "uid", shown, limit, visible)
     return [one.id for one in found.memories]
 
 
@@ -157,6 +155,6 @@ async def test_source_facts_that_may_not_be_shown_or_are_gone_do_not_come():
     ]
     shown = [observation(10, 1, 2, 3, 4, 5, 6)]
     ledger = FakeLedger(*known)
-    assert await facts(ledger, shown, 100, Admission(OPEN)) == [name(1), name(5)]
+    assert await facts(ledger, shown, 100, OPEN) == [name(1), name(5)]
     assert await facts(ledger, shown, 100) == [name(number) for number in (1, 2, 3, 5)]
     assert await facts(ledger, [replace(shown[0], fact_type=FactType.WORLD, sources=())], 100) == []

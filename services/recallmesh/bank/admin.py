@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from uuid import uuid4
 
 from recallmesh.bank.config import check_config
@@ -9,13 +10,15 @@ from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.disclosure import disclosed, may_show_chunk
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
-from recallmesh.core.errors import ChunkNotFound, MemoryNotFound
+from recallmesh.core.errors import ChunkNotFound, DocumentNotFound, MemoryNotFound
 from recallmesh.core.ledger import Ledger, MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory, MemoryState
 from recallmesh.core.operation import FINISHED, Operation
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.tags import EVERYTHING, TagTest, is_open, passes
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 
@@ -71,41 +74,50 @@ class LedgerAdmin:
         """Count what a bank holds."""
         return await self._ledger.bank_stats(await self._uid(ref))
 
-    async def get_document(self, ref: BankRef, document_id: str) -> Document:
+    async def get_document(self, ref: BankRef, document_id: str, *, visible: TagTest = EVERYTHING) -> Document:
         """Return a document."""
-        return await self._ledger.get_document(await self._uid(ref), document_id)
+        document = await self._ledger.get_document(await self._uid(ref), document_id)
+        if not passes(visible, document.tags):
+            raise DocumentNotFound(document_id)
+        return document
 
-    async def list_documents(self, ref: BankRef, page: PageRequest) -> Page[Document]:
+    async def list_documents(self, ref: BankRef, page: PageRequest, *, visible: TagTest = EVERYTHING) -> Page[Document]:
         """List documents by id."""
-        return await self._ledger.list_documents(await self._uid(ref), page)
+        found = await self._ledger.list_documents(await self._uid(ref), page)
+        return replace(found, rows=tuple(document for document in found.rows if passes(visible, document.tags)))
 
     async def delete_document(self, ref: BankRef, document_id: str) -> int:
         """Delete a document and everything derived from it."""
         return await self._ledger.delete_document(await self._uid(ref), document_id, self._arms, self._now())
 
-    async def get_chunk(self, ref: BankRef, chunk_id: str) -> Chunk:
+    async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """Return a chunk."""
-        found = await self._ledger.read_chunks(await self._uid(ref), (chunk_id,))
+        uid = await self._uid(ref)
+        found = await self._shown(uid, await self._ledger.read_chunks(uid, (chunk_id,)), visible)
         if not found:
             raise ChunkNotFound(chunk_id)
         return found[0]
 
-    async def list_chunks(self, ref: BankRef, document_id: str, page: PageRequest) -> Page[Chunk]:
+    async def list_chunks(
+        self, ref: BankRef, document_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[Chunk]:
         """List a document's chunks by number."""
         uid = await self._uid(ref)
         await self._ledger.get_document(uid, document_id)
-        return await self._ledger.list_chunks(uid, document_id, page)
+        found = await self._ledger.list_chunks(uid, document_id, page)
+        return replace(found, rows=await self._shown(uid, found.rows, visible))
 
-    async def get_memory(self, ref: BankRef, memory_id: str) -> Memory:
+    async def get_memory(self, ref: BankRef, memory_id: str, *, visible: TagTest = EVERYTHING) -> Memory:
         """Return a memory in whatever state."""
         found = await self._ledger.read(await self._uid(ref), (memory_id,))
-        if not found:
+        if not found or not passes(visible, found[0].tags):
             raise MemoryNotFound(memory_id)
-        return found[0]
+        return disclosed(found[0], visible)
 
     async def list_memories(self, ref: BankRef, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
         """List memories by id."""
-        return await self._ledger.list_memories(await self._uid(ref), wanted, page)
+        found = await self._ledger.list_memories(await self._uid(ref), wanted, page)
+        return replace(found, rows=tuple(disclosed(memory, wanted.tags) for memory in found.rows))
 
     async def edit_memory(self, ref: BankRef, memory_id: str, edit: MemoryEdit) -> Memory:
         """Change a memory's text, tags or context."""
@@ -167,6 +179,14 @@ class LedgerAdmin:
 
     async def _uid(self, ref: BankRef) -> str:
         return (await self._ledger.get_bank(ref)).uid
+
+    async def _shown(self, uid: str, chunks: tuple[Chunk, ...], visible: TagTest) -> tuple[Chunk, ...]:
+        if is_open(visible) or not chunks:
+            return chunks
+        # Asked after the texts were read, so that what was hidden by then is.
+        ids = tuple(chunk.id for chunk in chunks)
+        outlines = {outline.id: outline for outline in await self._ledger.outline_chunks(uid, ids)}
+        return tuple(chunk for chunk in chunks if may_show_chunk(chunk, outlines.get(chunk.id), visible))
 
     async def _set_state(self, ref: BankRef, memory_id: str, state: MemoryState) -> Memory:
         return await self._ledger.set_state(await self._uid(ref), memory_id, state, self._arms, self._now())

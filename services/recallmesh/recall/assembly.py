@@ -3,13 +3,14 @@
 import asyncio
 from dataclasses import dataclass, replace
 
+from recallmesh.core.disclosure import disclosed
 from recallmesh.core.ledger import MemoryLedger
 from recallmesh.core.memory import Memory
 from recallmesh.core.recall import Outcome, RecallAnswer, RecalledMemory, RecallRequest
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.recall import floor, source
 from recallmesh.recall.call import Call
-from recallmesh.recall.candidates import Admission, Candidates
+from recallmesh.recall.candidates import Candidates
 from recallmesh.recall.fanout import Found
 from recallmesh.recall.order import Order
 from recallmesh.recall.pack import Packed, pack
@@ -57,10 +58,9 @@ class Assembly:
             )
         with call.watch.phase("sources"):
             best = ranking[: request.limit] if request.limit else ranking
-            tagged = Admission(request.tags)
-            chunks = await source.chunks(self._ledger, self._tokens, uid, best, request.chunk_tokens or 0, tagged)
+            chunks = await source.chunks(self._ledger, self._tokens, uid, best, request.chunk_tokens or 0, request.tags)
             shown = [each.memory for each in memories]
-            facts = await source.source_facts(self._ledger, uid, shown, request.source_tokens or 0, tagged)
+            facts = await source.source_facts(self._ledger, uid, shown, request.source_tokens or 0, request.tags)
         account = None
         if request.trace:
             evidence = _evidence(call, stages)
@@ -89,7 +89,9 @@ class Assembly:
 
 def recalled(row: Row, order: Order, request: RecallRequest, *, oversized: bool) -> RecalledMemory:
     """Return a packed memory as an answer tells it."""
-    memory = row.memory if request.include_entities or not row.memory.mentions else replace(row.memory, mentions=())
+    memory = row.memory
+    if memory.mentions:
+        memory = disclosed(memory, request.tags) if request.include_entities else replace(memory, mentions=())
     return RecalledMemory(
         memory=memory,
         ranks=ranks_of(memory.id, order.ranks),
@@ -108,6 +110,7 @@ def _evidence(call: Call, stages: Stages) -> Evidence:
         rrf=stages.order.rrf,
         ranks=stages.order.ranks,
         hits=stages.found.hits,
+        tags=call.request.tags,
         refused=candidates.refused,
         reranked=[candidates.memories[place].id for place in sorted(stages.reranking.places)],
         rerankable=len(candidates.memories),

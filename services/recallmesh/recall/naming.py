@@ -1,18 +1,17 @@
 """Naming: which memories mention somebody or something that the query names."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from recallmesh.core.entity import LABEL, PERSON
 from recallmesh.core.memory import Memory, Mention
+from recallmesh.core.name import Wording, folded
 
 GIVEN_NAME = 3
 """The letters that one word of a person's name needs to stand for the whole."""
 AUXILIARIES = frozenset({"will", "may", "can", "do", "must", "might"})
 """Words that are names only when written as names, and not where a question begins with them."""
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 
 
 def unnamed(query: str, memories: Sequence[Memory]) -> frozenset[str]:
@@ -21,7 +20,7 @@ def unnamed(query: str, memories: Sequence[Memory]) -> frozenset[str]:
     Only what one of the memories mentions can be recognised as a name; where nothing is, none is returned.
     """
     known = {mention.entity_id: mention for memory in memories for mention in memory.mentions}
-    words = _Words(query)
+    words = _Query(query)
     named = {entity_id for entity_id, mention in known.items() if words.name(mention)}
     if not named:
         return frozenset()
@@ -30,25 +29,19 @@ def unnamed(query: str, memories: Sequence[Memory]) -> frozenset[str]:
     )
 
 
-class _Words:
-    """A query's words, folded, for looking names up in."""
+class _Query:
+    """A query's words, for looking names up in."""
 
     def __init__(self, query: str) -> None:
-        written = _WORD.findall(query)
-        self._text = _spaced(query)
-        self._capital = {_folded(word) for word in written[1:] if word[0].isupper()}
+        self._wording = Wording(query)
+        self._capital = {folded(word) for word in _WORD.findall(query)[1:] if word[0].isupper()}
 
     def name(self, mention: Mention) -> bool:
         """Tell whether the query holds the name, an alias or a person's given or last name as whole words."""
-        return mention.kind != LABEL and any(self._holds(name) for name in _names(mention))
+        return mention.kind != LABEL and any(self._holds(folded(name)) for name in _names(mention))
 
-    def _holds(self, name: str) -> bool:
-        spaced = _spaced(name)
-        bare = spaced.strip()
-        if bare in AUXILIARIES:
-            return bare in self._capital
-        # Where words are not spaced, whole words cannot be told.
-        return bool(bare) and (spaced in self._text or (bare in self._text and _UNSPACED.search(bare) is not None))
+    def _holds(self, words: str) -> bool:
+        return words in self._capital if words in AUXILIARIES else self._wording.holds(words)
 
 
 def _names(mention: Mention) -> Iterable[str]:
@@ -57,14 +50,3 @@ def _names(mention: Mention) -> Iterable[str]:
     words = mention.name.split()
     if mention.kind == PERSON and len(words) > 1:
         yield from (word for word in (words[0], words[-1]) if len(word) >= GIVEN_NAME)
-
-
-def _spaced(text: str) -> str:
-    return f" {' '.join(_WORD.findall(_folded(text)))} "
-
-
-def _folded(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    wide = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", "".join(char for char in wide if not unicodedata.combining(char)))

@@ -20,7 +20,7 @@ from recallmesh.core.when import TimeReader
 from recallmesh.recall import boosts, brief, plan, question, source
 from recallmesh.recall.assembly import Assembly, Stages, recalled
 from recallmesh.recall.call import Call
-from recallmesh.recall.candidates import Admission, Candidates, read
+from recallmesh.recall.candidates import Candidates, read
 from recallmesh.recall.effective import effective
 from recallmesh.recall.fanout import FanOut, Found, Search
 from recallmesh.recall.nearness import nearness
@@ -181,7 +181,7 @@ class Orchestrator:
             return None
         rows = choice.rows(await reading.whole(uid, choice.ids), call.admission)
         facts = await source.source_facts(
-            self._ledger, uid, [row.memory for row in rows], request.source_tokens or 0, Admission(request.tags)
+            self._ledger, uid, [row.memory for row in rows], request.source_tokens or 0, request.tags
         )
         return RecallAnswer(
             memories=tuple(recalled(row, order, request, oversized=choice.oversized) for row in rows),

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from recallmesh.core.disclosure import disclosed, may_show, may_show_chunk
 from recallmesh.core.document import Chunk
 from recallmesh.core.ledger import MemoryLedger
 from recallmesh.core.memory import Memory
 from recallmesh.core.recall import RecalledChunk
+from recallmesh.core.tags import TagTest
 from recallmesh.core.tokens import TokenCounter
-from recallmesh.recall.candidates import Admission
 
 CHUNKS_PER_READ = 32
 """At 512 tokens a chunk the default budget of 8,192 holds 16: one reading mostly does."""
@@ -33,11 +34,11 @@ async def chunks(
     bank_uid: str,
     ranking: Iterable[Memory],
     max_tokens: int,
-    admission: Admission,
+    visible: TagTest,
 ) -> tuple[RecalledChunk, ...]:
     """Return the chunks of the best memories, each once; the last is cut to what is left, and says so.
 
-    A chunk says what each of its memories says: one that may not be shown, or was deleted or edited, keeps it back.
+    A chunk comes only where all its memories may be shown (``core.disclosure``).
     """
     wanted = iter(dict.fromkeys(memory.chunk_id for memory in ranking if memory.chunk_id))
     found: list[RecalledChunk] = []
@@ -45,9 +46,9 @@ async def chunks(
     while left > 0 and (ids := tuple(islice(wanted, CHUNKS_PER_READ))):
         known = {chunk.id: chunk for chunk in await ledger.read_chunks(bank_uid, ids)}
         # Asked after the texts were read, so that what was hidden by then is.
-        outlined = {outline.id: outline.memories for outline in await ledger.outline_chunks(bank_uid, tuple(known))}
-        for chunk in (known[chunk_id] for chunk_id in ids if chunk_id in outlined):
-            if chunk.outdated or any(admission.refusal(memory) for memory in outlined[chunk.id]):
+        outlined = {outline.id: outline for outline in await ledger.outline_chunks(bank_uid, tuple(known))}
+        for chunk in (known[chunk_id] for chunk_id in ids if chunk_id in known):
+            if not may_show_chunk(chunk, outlined.get(chunk.id), visible):
                 continue
             taken = chunk if chunk.tokens <= left else await asyncio.to_thread(_cut, chunk, left, tokens)
             found.append(RecalledChunk(taken, truncated=taken is not chunk))
@@ -58,7 +59,7 @@ async def chunks(
 
 
 async def source_facts(
-    ledger: MemoryLedger, bank_uid: str, memories: Sequence[Memory], max_tokens: int, admission: Admission
+    ledger: MemoryLedger, bank_uid: str, memories: Sequence[Memory], max_tokens: int, visible: TagTest
 ) -> SourceFacts:
     """Return the facts that the observations among the memories were built from, as far as they may be shown and fit.
 
@@ -73,10 +74,10 @@ async def source_facts(
     omitted, left = 0, max_tokens
     for memory_id in ids:
         memory = known.get(memory_id)
-        if memory is None or admission.refusal(memory) is not None:
+        if memory is None or not may_show(memory, visible):
             continue
         if memory.tokens <= left:
-            found.append(memory)
+            found.append(disclosed(memory, visible))
             left -= memory.tokens
         else:
             omitted += 1

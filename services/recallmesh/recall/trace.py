@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from recallmesh.core.arm import ArmName, Hit
+from recallmesh.core.disclosure import may_quote
 from recallmesh.core.recall import Outcome, Phase, Prefilter, Scores, Trace, TraceCandidate, WindowReading
+from recallmesh.core.tags import TagTest
 from recallmesh.recall.plan import ResolvedTuning
 from recallmesh.recall.ranking import Row
 
@@ -27,6 +29,7 @@ class Evidence:
     rrf: Mapping[str, float]
     ranks: Mapping[ArmName, Mapping[str, int]]
     hits: Mapping[ArmName, tuple[Hit, ...]]
+    tags: TagTest
     refused: Mapping[str, Outcome]
     reranked: Sequence[str]
     rerankable: int
@@ -88,7 +91,7 @@ def _candidates(evidence: Evidence) -> tuple[TraceCandidate, ...]:
                 final_rank=place,
                 ranks=ranks,
                 arm_scores={arm: hit.score for arm, hit in found.items()},
-                because={arm: h.because for arm, h in found.items() if h.because and outcome not in HIDDEN},
+                because={} if outcome in HIDDEN else _phrases(found, row, evidence.tags),
                 scores=row.scores(rrf) if row else Scores(rrf=rrf, relevance=0.0, final=0.0),
                 tokens=row.memory.tokens if row else 0,
                 reranked=memory_id in reranked,
@@ -96,3 +99,9 @@ def _candidates(evidence: Evidence) -> tuple[TraceCandidate, ...]:
             )
         )
     return tuple(table)
+
+
+def _phrases(found: Mapping[ArmName, Hit], row: Row | None, visible: TagTest) -> dict[ArmName, str]:
+    """Return the arms' phrases about a memory, as far as the reader may be told them."""
+    memory = row.memory if row else None
+    return {arm: hit.because for arm, hit in found.items() if hit.because and may_quote(hit.because, memory, visible)}

@@ -10,6 +10,7 @@ from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.tags import EVERYTHING, TagTest
 
 
 class Banks(Protocol):
@@ -43,13 +44,18 @@ class Banks(Protocol):
 
 
 class Documents(Protocol):
-    """Documents of a bank and their chunks; raise ``DocumentNotFound``, ``ChunkNotFound``."""
+    """Documents of a bank and their chunks; raise ``DocumentNotFound``, ``ChunkNotFound``.
 
-    async def get_document(self, ref: BankRef, document_id: str) -> Document:
+    ``visible`` is the test that a document's tags must pass, or those of every memory of a chunk; what does not pass is
+    not found, or left out of a list, whose pages may then be short. With a test in force a chunk that has no memories,
+    or one that is invalidated, or that is ``outdated``, does not pass either.
+    """
+
+    async def get_document(self, ref: BankRef, document_id: str, *, visible: TagTest = EVERYTHING) -> Document:
         """Return a document."""
         ...
 
-    async def list_documents(self, ref: BankRef, page: PageRequest) -> Page[Document]:
+    async def list_documents(self, ref: BankRef, page: PageRequest, *, visible: TagTest = EVERYTHING) -> Page[Document]:
         """List documents by id."""
         ...
 
@@ -57,20 +63,25 @@ class Documents(Protocol):
         """Delete a document and everything derived from it; returns the number of memories."""
         ...
 
-    async def get_chunk(self, ref: BankRef, chunk_id: str) -> Chunk:
+    async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """Return a chunk."""
         ...
 
-    async def list_chunks(self, ref: BankRef, document_id: str, page: PageRequest) -> Page[Chunk]:
+    async def list_chunks(
+        self, ref: BankRef, document_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[Chunk]:
         """List a document's chunks by number."""
         ...
 
 
 class Memories(Protocol):
-    """Memories of a bank; raise ``MemoryNotFound``."""
+    """Memories of a bank; raise ``MemoryNotFound``.
 
-    async def get_memory(self, ref: BankRef, memory_id: str) -> Memory:
-        """Return a memory in whatever state."""
+    With a test of tags in force (``visible``, or the filter's) a memory's mentions are as ``core.disclosure`` tells.
+    """
+
+    async def get_memory(self, ref: BankRef, memory_id: str, *, visible: TagTest = EVERYTHING) -> Memory:
+        """Return a memory in whatever state; one that does not pass the test is not found."""
         ...
 
     async def list_memories(self, ref: BankRef, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:

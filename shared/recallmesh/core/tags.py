@@ -55,6 +55,11 @@ EVERYTHING = TagLeaf()
 """The filter that passes every memory."""
 
 
+def is_open(test: TagTest) -> bool:
+    """Tell whether a test is none: a leaf that asks for no tags, of any mode but ``exact``."""
+    return isinstance(test, TagLeaf) and not test.tags and test.mode is not TagMode.EXACT
+
+
 def passes(test: TagTest, tags: Collection[str]) -> bool:
     """Tell whether a memory with these tags passes the test."""
     match test:

@@ -9,13 +9,12 @@ import grpc.aio
 from recallmesh.core.admin import Documents
 from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.errors import DocumentNotFound
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.core.tags import passes
+from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.rpc.call import unary
-from recallmesh.rpc.codec.bank import bank_ref, refuse_unoffered
+from recallmesh.rpc.codec.bank import bank_ref
 from recallmesh.rpc.codec.document import chunk_from_pb, chunk_to_pb, document_from_pb, document_to_pb
-from recallmesh.rpc.codec.tag import tag_test_from_pb
+from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
 from recallmesh.v1 import document_service_pb2 as pb
@@ -32,26 +31,21 @@ class DocumentServicer(document_service_pb2_grpc.DocumentServiceServicer):
         self._documents = documents
 
     async def GetDocument(self, request: pb.GetDocumentRequest, context: Context) -> pb.GetDocumentResponse:
-        visible = tag_test_from_pb(request.tags)
-        ref = bank_ref(request.bank_id, tenant_of(context))
-        document = await self._documents.get_document(ref, request.document_id)
-        if not passes(visible, document.tags):
-            raise DocumentNotFound(request.document_id)
+        ref, visible = bank_ref(request.bank_id, tenant_of(context)), tag_test_from_pb(request.tags)
+        document = await self._documents.get_document(ref, request.document_id, visible=visible)
         return pb.GetDocumentResponse(document=document_to_pb(document))
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Context) -> pb.ListDocumentsResponse:
-        tenant = tenant_of(context)
-        visible = tag_test_from_pb(request.tags)
+        tenant, visible = tenant_of(context), tag_test_from_pb(request.tags)
 
         def write(page: Page[Document]) -> pb.ListDocumentsResponse:
-            rows = [document_to_pb(document) for document in page.rows if passes(visible, document.tags)]
+            rows = [document_to_pb(document) for document in page.rows]
             token = token_to_pb(request, page.next_after, tenant)
             return pb.ListDocumentsResponse(documents=rows, next_page_token=token)
 
         wanted = page_from_pb(request, request.page_size, request.page_token, tenant)
-        return await page_to_pb(
-            partial(self._documents.list_documents, bank_ref(request.bank_id, tenant)), wanted, write
-        )
+        read = partial(self._documents.list_documents, bank_ref(request.bank_id, tenant), visible=visible)
+        return await page_to_pb(read, wanted, write)
 
     async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Context) -> pb.DeleteDocumentResponse:
         ref = bank_ref(request.bank_id, tenant_of(context))
@@ -59,20 +53,20 @@ class DocumentServicer(document_service_pb2_grpc.DocumentServiceServicer):
         return pb.DeleteDocumentResponse(memory_count=count)
 
     async def GetChunk(self, request: pb.GetChunkRequest, context: Context) -> pb.GetChunkResponse:
-        refuse_unoffered(request, "request", "tags")
-        chunk = await self._documents.get_chunk(bank_ref(request.bank_id, tenant_of(context)), request.chunk_id)
+        ref, visible = bank_ref(request.bank_id, tenant_of(context)), tag_test_from_pb(request.tags)
+        chunk = await self._documents.get_chunk(ref, request.chunk_id, visible=visible)
         return pb.GetChunkResponse(chunk=chunk_to_pb(chunk))
 
     async def ListChunks(self, request: pb.ListChunksRequest, context: Context) -> pb.ListChunksResponse:
-        refuse_unoffered(request, "request", "tags")
-        tenant = tenant_of(context)
+        tenant, visible = tenant_of(context), tag_test_from_pb(request.tags)
 
         def write(page: Page[Chunk]) -> pb.ListChunksResponse:
             token = token_to_pb(request, page.next_after, tenant)
             return pb.ListChunksResponse(chunks=[chunk_to_pb(chunk) for chunk in page.rows], next_page_token=token)
 
         wanted = page_from_pb(request, request.page_size, request.page_token, tenant)
-        read = partial(self._documents.list_chunks, bank_ref(request.bank_id, tenant), request.document_id)
+        ref = bank_ref(request.bank_id, tenant)
+        read = partial(self._documents.list_chunks, ref, request.document_id, visible=visible)
         return await page_to_pb(read, wanted, write)
 
 
@@ -84,15 +78,22 @@ class RemoteDocuments:
         self._documents = document_service_pb2_grpc.DocumentServiceStub(channel)
         self._timeout_s = timeout_s
 
-    async def get_document(self, ref: BankRef, document_id: str) -> Document:
+    async def get_document(self, ref: BankRef, document_id: str, *, visible: TagTest = EVERYTHING) -> Document:
         """Return a document."""
-        request = partial(pb.GetDocumentRequest, bank_id=ref.bank_id, document_id=document_id)
+        tags = tag_test_to_pb(visible)
+        request = partial(pb.GetDocumentRequest, bank_id=ref.bank_id, document_id=document_id, tags=tags)
         found = await unary(self._documents.GetDocument, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return document_from_pb(found.document)
 
-    async def list_documents(self, ref: BankRef, page: PageRequest) -> Page[Document]:
+    async def list_documents(self, ref: BankRef, page: PageRequest, *, visible: TagTest = EVERYTHING) -> Page[Document]:
         """List documents; the keys to go on from are page tokens."""
-        request = partial(pb.ListDocumentsRequest, bank_id=ref.bank_id, page_size=page.size, page_token=page.after)
+        request = partial(
+            pb.ListDocumentsRequest,
+            bank_id=ref.bank_id,
+            page_size=page.size,
+            page_token=page.after,
+            tags=tag_test_to_pb(visible),
+        )
         found = await unary(self._documents.ListDocuments, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return Page(tuple(document_from_pb(document) for document in found.documents), found.next_page_token)
 
@@ -102,13 +103,16 @@ class RemoteDocuments:
         found = await unary(self._documents.DeleteDocument, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return found.memory_count
 
-    async def get_chunk(self, ref: BankRef, chunk_id: str) -> Chunk:
+    async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """Return a chunk."""
-        request = partial(pb.GetChunkRequest, bank_id=ref.bank_id, chunk_id=chunk_id)
+        tags = tag_test_to_pb(visible)
+        request = partial(pb.GetChunkRequest, bank_id=ref.bank_id, chunk_id=chunk_id, tags=tags)
         found = await unary(self._documents.GetChunk, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return chunk_from_pb(found.chunk)
 
-    async def list_chunks(self, ref: BankRef, document_id: str, page: PageRequest) -> Page[Chunk]:
+    async def list_chunks(
+        self, ref: BankRef, document_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[Chunk]:
         """List a document's chunks; the keys to go on from are page tokens."""
         request = partial(
             pb.ListChunksRequest,
@@ -116,6 +120,7 @@ class RemoteDocuments:
             document_id=document_id,
             page_size=page.size,
             page_token=page.after,
+            tags=tag_test_to_pb(visible),
         )
         found = await unary(self._documents.ListChunks, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return Page(tuple(chunk_from_pb(chunk) for chunk in found.chunks), found.next_page_token)

@@ -9,16 +9,15 @@ import grpc.aio
 from recallmesh.core.admin import Memories
 from recallmesh.core.bank import BankRef
 from recallmesh.core.entity import TagCount
-from recallmesh.core.errors import MemoryNotFound
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.core.tags import passes
+from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.bank import bank_ref
 from recallmesh.rpc.codec.listing import edit_from_pb, edit_to_pb, filter_from_pb, filter_to_pb
 from recallmesh.rpc.codec.memory import memory_from_pb, memory_to_pb
-from recallmesh.rpc.codec.tag import tag_count_from_pb, tag_count_to_pb, tag_test_from_pb
+from recallmesh.rpc.codec.tag import tag_count_from_pb, tag_count_to_pb, tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
 from recallmesh.v1 import memory_service_pb2 as pb
@@ -35,10 +34,8 @@ class MemoryServicer(memory_service_pb2_grpc.MemoryServiceServicer):
         self._memories = memories
 
     async def GetMemory(self, request: pb.GetMemoryRequest, context: Context) -> pb.GetMemoryResponse:
-        visible = tag_test_from_pb(request.tags)
-        memory = await self._memories.get_memory(bank_ref(request.bank_id, tenant_of(context)), request.memory_id)
-        if not passes(visible, memory.tags):
-            raise MemoryNotFound(request.memory_id)
+        ref, visible = bank_ref(request.bank_id, tenant_of(context)), tag_test_from_pb(request.tags)
+        memory = await self._memories.get_memory(ref, request.memory_id, visible=visible)
         return pb.GetMemoryResponse(memory=memory_to_pb(memory))
 
     async def ListMemories(self, request: pb.ListMemoriesRequest, context: Context) -> pb.ListMemoriesResponse:
@@ -92,9 +89,10 @@ class RemoteMemories:
         self._memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
         self._timeout_s = timeout_s
 
-    async def get_memory(self, ref: BankRef, memory_id: str) -> Memory:
+    async def get_memory(self, ref: BankRef, memory_id: str, *, visible: TagTest = EVERYTHING) -> Memory:
         """Return a memory in whatever state."""
-        request = partial(pb.GetMemoryRequest, bank_id=ref.bank_id, memory_id=memory_id)
+        tags = tag_test_to_pb(visible)
+        request = partial(pb.GetMemoryRequest, bank_id=ref.bank_id, memory_id=memory_id, tags=tags)
         found = await unary(self._memories.GetMemory, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return memory_from_pb(found.memory)
 

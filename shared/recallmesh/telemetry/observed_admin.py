@@ -10,6 +10,7 @@ from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
 
@@ -55,25 +56,27 @@ class ObservedDocuments:
     _admin: Admin
     _guard: Guard
 
-    async def get_document(self, ref: BankRef, document_id: str) -> Document:
+    async def get_document(self, ref: BankRef, document_id: str, *, visible: TagTest = EVERYTHING) -> Document:
         """As administration does."""
-        return await self._guard.run("get_document", self._admin.get_document(ref, document_id))
+        return await self._guard.run("get_document", self._admin.get_document(ref, document_id, visible=visible))
 
-    async def list_documents(self, ref: BankRef, page: PageRequest) -> Page[Document]:
+    async def list_documents(self, ref: BankRef, page: PageRequest, *, visible: TagTest = EVERYTHING) -> Page[Document]:
         """As administration does."""
-        return await self._guard.run("list_documents", self._admin.list_documents(ref, page))
+        return await self._guard.run("list_documents", self._admin.list_documents(ref, page, visible=visible))
 
     async def delete_document(self, ref: BankRef, document_id: str) -> int:
         """As administration does."""
         return await self._guard.run("delete_document", self._admin.delete_document(ref, document_id))
 
-    async def get_chunk(self, ref: BankRef, chunk_id: str) -> Chunk:
+    async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """As administration does."""
-        return await self._guard.run("get_chunk", self._admin.get_chunk(ref, chunk_id))
+        return await self._guard.run("get_chunk", self._admin.get_chunk(ref, chunk_id, visible=visible))
 
-    async def list_chunks(self, ref: BankRef, document_id: str, page: PageRequest) -> Page[Chunk]:
+    async def list_chunks(
+        self, ref: BankRef, document_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[Chunk]:
         """As administration does."""
-        return await self._guard.run("list_chunks", self._admin.list_chunks(ref, document_id, page))
+        return await self._guard.run("list_chunks", self._admin.list_chunks(ref, document_id, page, visible=visible))
 
 
 class ObservedMemories:
@@ -82,9 +85,9 @@ class ObservedMemories:
     _admin: Admin
     _guard: Guard
 
-    async def get_memory(self, ref: BankRef, memory_id: str) -> Memory:
+    async def get_memory(self, ref: BankRef, memory_id: str, *, visible: TagTest = EVERYTHING) -> Memory:
         """As administration does."""
-        return await self._guard.run("get_memory", self._admin.get_memory(ref, memory_id))
+        return await self._guard.run("get_memory", self._admin.get_memory(ref, memory_id, visible=visible))
 
     async def list_memories(self, ref: BankRef, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
         """As administration does."""

@@ -262,7 +262,9 @@ class GetChunkRequest(_message.Message):
     """The chunk. Required."""
     @_builtins.property
     def tags(self) -> _tag_pb2.TagTest:
-        """The test that the tags of every memory of the chunk must pass, else it is NOT_FOUND. Absent: none."""
+        """The test that the tags of every memory of the chunk must pass, else it is NOT_FOUND; so is then a chunk without
+        memories, with an invalidated one, or that is outdated. Absent: none.
+        """
 
     def __init__(
         self,
@@ -324,7 +326,9 @@ class ListChunksRequest(_message.Message):
     """The next_page_token of the page before, with otherwise the same arguments. Empty: from the start."""
     @_builtins.property
     def tags(self) -> _tag_pb2.TagTest:
-        """The test that the tags of every memory of a chunk must pass. Absent: none."""
+        """The test that the tags of every memory of a chunk must pass; chunks without memories, with an invalidated one, or that
+        are outdated do not come then. Absent: none.
+        """
 
     def __init__(
         self,

@@ -239,12 +239,14 @@ class Mention(_message.Message):
     entity_id: _builtins.str
     """The entity's id."""
     name: _builtins.str
-    """Its name."""
+    """Its name. Where a tag test is in force: a name of it that the memory's own text or context says; a mention for which
+    there is none is left out.
+    """
     kind: _builtins.str
     """What it is: person, organisation, place, product, concept, label."""
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Its other known names."""
+        """Its other known names. Empty where a tag test is in force."""
 
     def __init__(
         self,
