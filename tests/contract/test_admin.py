@@ -14,7 +14,7 @@ from unit.retain_fakes import NOW, REF, Bench, WordCounter, open_bench
 from recallmesh.bank.admin import LedgerAdmin
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
+from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.errors import (
     BankExists,
     BankNotFound,
@@ -49,6 +49,7 @@ CONFIG = BankConfig(
         recency_alpha=0.0,
     ),
     RetainTuning(ExtractionMode.VERBATIM, 128, ("butler",), "Remember boats.", language="de"),
+    labels=(LabelKey("priority", ("high", "low"), "how urgent", write_tags=True), LabelKey("team", ("north",))),
 )
 
 
@@ -121,6 +122,8 @@ async def banks(tell: Teller, _bench: Bench) -> None:
     await tell.refused(BankExists, "create_bank", REF)
     await tell.refused(InvalidArgument, "create_bank", BankRef("no good"))
     await tell.refused(InvalidArgument, "create_bank", BankRef("b4"), name="x" * 1000)
+    wrong = BankConfig(labels=(LabelKey("a:b", ()),))
+    await tell.refused(InvalidArgument, "create_bank", BankRef("b4"), config=wrong)
     await tell("delete_bank", BankRef("b2"))
     await tell("delete_bank", BankRef("b3"))
     await tell.refused(BankNotFound, "delete_bank", BankRef("b3"))

@@ -30,7 +30,7 @@ def bank(**fields):
 
 
 def after(before, *pairs):
-    return changed(read(pairs, BANK_KEYS), before)
+    return changed(read(pairs, BANK_KEYS), before.name, before.config)
 
 
 PAIRS = [

@@ -2,6 +2,7 @@
 
 from recallmesh.core.bank import BankConfig
 from recallmesh.core.errors import InvalidArgument
+from recallmesh.core.label import vocabulary_violations
 from recallmesh.core.tunable import retain_violations, tuning_violations
 
 
@@ -14,6 +15,10 @@ def check_config(config: BankConfig | None) -> None:
     """
     if config is None:
         return
-    found = [*tuning_violations(config.recall, "config.recall"), *retain_violations(config.retain, "config.retain")]
+    found = [
+        *tuning_violations(config.recall, "config.recall"),
+        *retain_violations(config.retain, "config.retain"),
+        *vocabulary_violations(config.labels, "config.labels"),
+    ]
     if found:
         raise InvalidArgument(*found)

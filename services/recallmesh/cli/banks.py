@@ -2,10 +2,12 @@
 
 import argparse
 import sys
+from dataclasses import replace
 
 from recallmesh.cli.address import place_of
 from recallmesh.cli.effective import print_effective
 from recallmesh.cli.keys import BANK_KEYS, changed, own, read
+from recallmesh.cli.labels import apart, own_labels, relabelled
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table, printable
 from recallmesh.core.admin import Banks
@@ -33,8 +35,9 @@ async def run(words: argparse.Namespace) -> int:
         if not _agreed(words.bank):
             print("nothing was deleted")
             return DECLINED
-    if words.action == "set":
-        words.values = read(words.pairs, BANK_KEYS)
+    if words.action in {"create", "set"}:
+        words.labels, pairs = apart(words.pairs)
+        words.values = read(pairs, BANK_KEYS)
     async with open_place(words) as faces:
         if words.action == "show" and words.effective:
             await _show_effective(words, faces)
@@ -44,8 +47,9 @@ async def run(words: argparse.Namespace) -> int:
 
 
 async def _create(words: argparse.Namespace, banks: Banks) -> None:
-    config = BankConfig(retain=RetainTuning(mode=ExtractionMode(words.mode))) if words.mode else None
-    bank = await banks.create_bank(BankRef(words.bank), name=words.name, config=config)
+    config = BankConfig(retain=RetainTuning(mode=ExtractionMode(words.mode))) if words.mode else BankConfig()
+    name, config = _changed(words, words.name, config)
+    bank = await banks.create_bank(BankRef(words.bank), name=name, config=config)
     print(bank_json(bank) if words.json else f"created bank {bank.ref.bank_id}")
 
 
@@ -77,7 +81,7 @@ async def _show(words: argparse.Namespace, banks: Banks) -> None:
         print(stats_json(bank, stats))
         return
     kinds = ", ".join(f"{count} {kind}" for kind, count in stats.memories_by_type)
-    said = list(own(bank.config))
+    said = [*own(bank.config), *own_labels(bank.config.labels)]
     rows = [
         ("bank", bank.ref.bank_id),
         ("name", bank.name),
@@ -105,15 +109,21 @@ async def _show_effective(words: argparse.Namespace, faces: Faces) -> None:
 
 async def _set(words: argparse.Namespace, banks: Banks) -> None:
     bank = await banks.get_bank(BankRef(words.bank))
-    change = changed(words.values, bank)
+    name, config = _changed(words, bank.name, bank.config)
     # The version: what another has set meanwhile is not undone.
-    bank = await banks.update_bank(bank.ref, name=change.name, config=change.config, version=bank.version)
+    bank = await banks.update_bank(bank.ref, name=name, config=config, version=bank.version)
     if words.json:
         print(bank_json(bank))
         return
-    said = " ".join(own(bank.config))
+    said = " ".join((*own(bank.config), *own_labels(bank.config.labels)))
     nothing = f"bank {words.bank} has nothing of its own: all is as the service has it"
     print(f"bank {words.bank} has of its own: {printable(said)}" if said else nothing)
+
+
+def _changed(words: argparse.Namespace, name: str, config: BankConfig) -> tuple[str, BankConfig]:
+    """Return the name and configuration that the command line makes of these."""
+    change = changed(words.values, name, config)
+    return change.name, replace(change.config, labels=relabelled(words.labels, config.labels))
 
 
 async def _delete(words: argparse.Namespace, banks: Banks) -> None:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import Bank, BankConfig, RetainTuning
+from recallmesh.core.bank import BankConfig, RetainTuning
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.tunable import RETAIN_TUNABLES, TUNABLES, Kind, Tunable, value_at, with_value
 from recallmesh.core.tuning import RecallTuning
@@ -54,9 +54,9 @@ def tuned(pairs: Iterable[str], tuning: RecallTuning) -> RecallTuning:
     return tuning
 
 
-def changed(values: Iterable[tuple[str, object]], bank: Bank) -> BankChange:
+def changed(values: Iterable[tuple[str, object]], name: str, config: BankConfig) -> BankChange:
     """Return what a bank becomes by what was ``read``; a key without a value is the service's again."""
-    name, recall, retain = bank.name, bank.config.recall, bank.config.retain
+    recall, retain = config.recall, config.retain
     for key, value in values:
         if key == NAME:
             name = str(value or "")
@@ -66,7 +66,7 @@ def changed(values: Iterable[tuple[str, object]], bank: Bank) -> BankChange:
             retain = replace(retain, **said)
         else:
             recall = with_value(recall, key, value)
-    return BankChange(name, replace(bank.config, recall=recall, retain=retain))
+    return BankChange(name, replace(config, recall=recall, retain=retain))
 
 
 def own(config: BankConfig) -> Iterator[str]:

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import NoReturn, TypeAlias
 
 from recallmesh.cli.guide import keys_help
+from recallmesh.cli.labels import LABELS_HELP
 from recallmesh.core.memory import ALL_FACT_TYPES
 from recallmesh.core.tags import TagMode
 from recallmesh.core.tuning import Budget
@@ -224,6 +225,9 @@ def _add_bank(commands: Commands) -> None:
         choices=("concise", "verbose", "verbatim", "chunks"),
         help="how facts are made of text (default: concise)",
     )
+    create.add_argument(
+        "pairs", nargs="*", metavar="KEY=VALUE", help="how it is set up (keys: recallmesh bank set --help)"
+    )
     listing = actions.add_parser("list", help="list the banks")
     show = actions.add_parser("show", help="show a bank, what it holds and how it is set up")
     show.add_argument("bank", metavar="B")
@@ -232,7 +236,7 @@ def _add_bank(commands: Commands) -> None:
         "set",
         help="set how a bank ranks and takes in",
         description="Set how a bank ranks and takes in. KEY= alone returns to the service's value.",
-        epilog=keys_help(),
+        epilog=keys_help() + LABELS_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

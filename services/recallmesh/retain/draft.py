@@ -108,8 +108,10 @@ def _text(item: RetainItem) -> str:
 
 
 def _shape(bank: Bank, mode: ExtractionMode, fingerprint: str) -> dict[str, object]:
-    tuning = bank.config.retain
+    tuning, labels = bank.config.retain, bank.config.labels
+    vocabulary = [[one.key, sorted(one.values), one.description, one.write_tags] for one in labels]
     return {
+        **({"labels": sorted(vocabulary)} if vocabulary else {}),
         "mode": mode,
         "extractor": fingerprint,
         "agents": sorted(tuning.agent_names),

@@ -4,14 +4,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from recallmesh.core.bank import ExtractionMode, RetainTuning
+from recallmesh.core.bank import ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.memory import FactType
 from recallmesh.core.time import Occurrence
 
 
 @dataclass(frozen=True, slots=True)
 class FoundName:
-    """A name in a fact, as written, and what it seems to be (person, organisation, place, product, concept)."""
+    """A name in a fact, as written, and what it seems to be (person, organisation, place, product, concept).
+
+    One of kind ``label`` is a label of the bank's vocabulary, ``key:value``; what is in no vocabulary is dropped.
+    """
 
     name: str
     kind: str = "concept"
@@ -23,7 +26,8 @@ class Passage:
 
     ``now`` is what relative dates are relative to, in the speaker's UTC offset; absent: only full dates can be read.
     ``before`` is the passage before it in the same call and document: to understand this one by, not to make facts of.
-    ``known`` are names of the bank that words of the text may mean.
+    ``known`` are names of the bank that words of the text may mean. ``labels`` is the bank's vocabulary: labels that a
+    fact has besides those that its text says letter by letter, which are found without the extractor.
     """
 
     text: str
@@ -31,6 +35,7 @@ class Passage:
     now: datetime | None = None
     before: "Passage | None" = None
     known: tuple[FoundName, ...] = ()
+    labels: tuple[LabelKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

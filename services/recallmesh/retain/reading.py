@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from recallmesh.core.bank import ExtractionMode, RetainTuning
+from recallmesh.core.bank import BankConfig, ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.entity import LABEL, Entity
-from recallmesh.core.errors import NotReady
+from recallmesh.core.errors import FieldViolation, InvalidArgument, NotReady
+from recallmesh.core.label import find_labels, label_fault, labels_of
+from recallmesh.core.retain import RetainRequest
 from recallmesh.retain.draft import ChunkDraft
 from recallmesh.retain.entity import find_openings
 from recallmesh.retain.extraction import Extractor, Fact, FoundName
@@ -24,6 +26,23 @@ def check_mode(extractor: Extractor, mode: ExtractionMode) -> None:
     """
     if mode is not ExtractionMode.CHUNKS and mode not in extractor.modes:
         raise NotReady(f"extraction mode {mode} needs an LLM extractor, and none is set up")
+
+
+def check_labels(request: RetainRequest, vocabulary: tuple[LabelKey, ...]) -> None:
+    """Refuse labels that the bank's vocabulary has not.
+
+    Raises:
+        InvalidArgument: names every one of them.
+
+    """
+    violations = [
+        FieldViolation(f"items[{index}].entities[{number}].name", fault)
+        for index, item in enumerate(request.items)
+        for number, entity in enumerate(item.entities)
+        if entity.kind == LABEL and (fault := label_fault(entity.name, vocabulary))
+    ]
+    if violations:
+        raise InvalidArgument(*violations)
 
 
 def keys_to_know(chunks: Sequence[ChunkDraft]) -> tuple[str, ...]:
@@ -47,14 +66,24 @@ async def read_facts(
     extractor: Extractor,
     chunks: Sequence[ChunkDraft],
     mode: ExtractionMode,
-    tuning: RetainTuning,
+    config: BankConfig,
     known: tuple[FoundName, ...] = (),
 ) -> tuple[tuple[Fact, ...], ...]:
     """Return each chunk's facts, in order; ``known`` are the bank's names that the chunks may mean."""
+    tuning, labels = config.retain, config.labels
     if mode is ExtractionMode.CHUNKS:
         return await asyncio.to_thread(lambda: tuple((_verbatim(chunk, tuning),) for chunk in chunks))
-    passages = tuple(replace(chunk.passage, known=known) for chunk in chunks)
-    return await extractor.extract(passages, mode, tuning)
+    passages = tuple(replace(chunk.passage, known=known, labels=labels) for chunk in chunks)
+    read = await extractor.extract(passages, mode, tuning)
+    return await asyncio.to_thread(lambda: tuple(tuple(_labelled(fact, labels) for fact in facts) for facts in read))
+
+
+def _labelled(fact: Fact, vocabulary: tuple[LabelKey, ...]) -> Fact:
+    """Return the fact with the labels that its text says, and without any that the vocabulary lacks."""
+    allowed = labels_of(vocabulary)
+    names = [name for name in fact.names if name.kind != LABEL or name.name in allowed]
+    said = (FoundName(label, LABEL) for label in find_labels(fact.text, vocabulary))
+    return replace(fact, names=tuple(dict.fromkeys((*names, *said))))
 
 
 def _verbatim(chunk: ChunkDraft, tuning: RetainTuning) -> Fact:

@@ -26,7 +26,7 @@ from recallmesh.retain.extraction import Extractor, Fact
 from recallmesh.retain.fan_out import FanOut, is_stored_somewhere, with_temporal
 from recallmesh.retain.intake import take_in
 from recallmesh.retain.payload import content_hash, request_from_bytes, request_to_bytes
-from recallmesh.retain.reading import check_mode, keys_to_know, known_names, read_facts
+from recallmesh.retain.reading import check_labels, check_mode, keys_to_know, known_names, read_facts
 from recallmesh.retain.writer import Read, Writer, names_in
 
 _log = structlog.get_logger()
@@ -75,6 +75,7 @@ class MeshRetainer:
         taken = await asyncio.to_thread(take_in, request, vision=self._extractor.vision)
         bank = await self._ledger.get_bank(request.bank)
         check_mode(self._extractor, taken.mode or bank.config.retain.mode)
+        check_labels(taken, bank.config.labels)
         with _known_by_its_id(bank):
             if request.wait:
                 return await self._carry_out(bank, taken, received)
@@ -148,15 +149,12 @@ class MeshRetainer:
         documents = [await self._read(bank, request, draft, told) for draft in drafts]
         keys = await asyncio.to_thread(names_in, documents)
         entities = await self._ledger.entities_like(bank.uid, keys) if keys else ()
-        return await asyncio.to_thread(
-            self._writer.write, bank.uid, documents, entities, at=self._now(), request=record
-        )
+        return await asyncio.to_thread(self._writer.write, bank, documents, entities, at=self._now(), request=record)
 
     async def _read(
         self, bank: Bank, request: RetainRequest, draft: DocumentDraft, told: dict[str, tuple[Fact, ...]]
     ) -> Read:
         """Read what the ledger does not know; ``told`` keeps it by digest, for another try of the same call."""
-        tuning = bank.config.retain
         known: frozenset[str] = frozenset()
         if draft.mode is UpdateMode.REPLACE:
             known = await self._ledger.known_digests(bank.uid, draft.id)
@@ -164,7 +162,9 @@ class MeshRetainer:
         if unread := [chunk for chunk in new if chunk.digest not in told]:
             keys = await asyncio.to_thread(keys_to_know, unread)
             names = known_names(keys, await self._ledger.entities_like(bank.uid, keys)) if keys else ()
-            facts = await read_facts(self._extractor, unread, request.mode or tuning.mode, tuning, names)
+            facts = await read_facts(
+                self._extractor, unread, request.mode or bank.config.retain.mode, bank.config, names
+            )
             told.update(zip((chunk.digest for chunk in unread), facts, strict=True))
         return draft, tuple(() if chunk.digest in known else told[chunk.digest] for chunk in draft.chunks)
 

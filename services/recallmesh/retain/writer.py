@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import Bank, LabelKey
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.entity import Entity
+from recallmesh.core.entity import LABEL, Entity
+from recallmesh.core.label import tags_of
 from recallmesh.core.memory import CausalLink, Memory, Mention
 from recallmesh.core.retain import NamedEntity
 from recallmesh.core.tokens import TokenCounter
@@ -14,7 +16,7 @@ from recallmesh.core.write import ChunkWrite, DocumentWrite, RequestRecord, Writ
 from recallmesh.retain.cast import Cast
 from recallmesh.retain.draft import ChunkDraft, DocumentDraft
 from recallmesh.retain.extraction import Fact
-from recallmesh.retain.resolution import fold, key_of
+from recallmesh.retain.resolution import key_of
 
 Read = tuple[DocumentDraft, tuple[tuple[Fact, ...], ...]]
 """A document and each of its chunks' facts; none for a chunk that the ledger has already."""
@@ -25,7 +27,7 @@ def names_in(documents: Sequence[Read]) -> tuple[str, ...]:
     keys: dict[str, None] = {}
     for draft, facts in documents:
         for chunk, told in zip(draft.chunks, facts, strict=True):
-            keys.update(dict.fromkeys(fold(name.name) for fact in told for name in fact.names))
+            keys.update(dict.fromkeys(key_of(name.name, name.kind) for fact in told for name in fact.names))
             keys.update(dict.fromkeys(key_of(entity.name, entity.kind) for entity in chunk.item.entities))
     return tuple(keys)
 
@@ -40,7 +42,7 @@ class Writer:
 
     def write(
         self,
-        bank_uid: str,
+        bank: Bank,
         documents: Sequence[Read],
         entities: Sequence[Entity],
         *,
@@ -48,23 +50,20 @@ class Writer:
         request: RequestRecord | None,
     ) -> Write:
         """Return the transaction; ``entities`` are the bank's candidates for the names in the facts."""
-        cast = Cast(self.new_id, entities)
+        scene = _Scene(Cast(self.new_id, entities), bank.config.labels, at)
         writes = tuple(
             DocumentWrite(
                 Document(draft.id, at, at, tags=draft.tags, metadata=draft.metadata),
                 draft.mode,
                 tuple(
-                    self._chunk(draft.id, chunk, told, cast, at)
-                    for chunk, told in zip(draft.chunks, facts, strict=True)
+                    self._chunk(draft.id, chunk, told, scene) for chunk, told in zip(draft.chunks, facts, strict=True)
                 ),
             )
             for draft, facts in documents
         )
-        return Write(bank_uid, writes, cast.used, self.arms, at, request)
+        return Write(bank.uid, writes, scene.cast.used, self.arms, at, request)
 
-    def _chunk(
-        self, document_id: str, draft: ChunkDraft, facts: tuple[Fact, ...], cast: Cast, at: datetime
-    ) -> ChunkWrite:
+    def _chunk(self, document_id: str, draft: ChunkDraft, facts: tuple[Fact, ...], scene: "_Scene") -> ChunkWrite:
         chunk = Chunk(
             id=self.new_id(),
             document_id=document_id,
@@ -81,15 +80,15 @@ class Writer:
                 id=own,
                 text=fact.text,
                 fact_type=fact.fact_type,
-                created=at,
+                created=scene.at,
                 occurred=fact.occurred,
                 mentioned=draft.time,
                 context=draft.item.context,
-                tags=draft.tags,
+                tags=_tags(draft, fact, scene.vocabulary),
                 metadata=dict(draft.item.metadata),
                 document_id=document_id,
                 chunk_id=chunk.id,
-                mentions=self._mentions(draft, fact, cast),
+                mentions=scene.mentions(draft, fact),
                 causes=tuple(CausalLink(ids[cause.index], cause.weight) for cause in fact.causes),
                 tokens=draft.tokens if fact.text == draft.text else self.counter.count(fact.text),
             )
@@ -97,9 +96,28 @@ class Writer:
         )
         return ChunkWrite(chunk, memories)
 
-    @staticmethod
-    def _mentions(draft: ChunkDraft, fact: Fact, cast: Cast) -> tuple[Mention, ...]:
-        # The caller's own come first: what they say a name is, it is.
-        named = (*draft.item.entities, *(NamedEntity(name.name, name.kind) for name in fact.names))
-        mentions: Mapping[str, Mention] = {mention.entity_id: mention for mention in map(cast.mention, named)}
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """What all chunks of a write share."""
+
+    cast: Cast
+    vocabulary: tuple[LabelKey, ...]
+    at: datetime
+
+    def mentions(self, draft: ChunkDraft, fact: Fact) -> tuple[Mention, ...]:
+        mentions: Mapping[str, Mention] = {
+            mention.entity_id: mention for mention in map(self.cast.mention, _named(draft, fact))
+        }
         return tuple(mentions.values())
+
+
+def _named(draft: ChunkDraft, fact: Fact) -> tuple[NamedEntity, ...]:
+    # The caller's own come first: what they say a name is, it is.
+    return (*draft.item.entities, *(NamedEntity(name.name, name.kind) for name in fact.names))
+
+
+def _tags(draft: ChunkDraft, fact: Fact, vocabulary: tuple[LabelKey, ...]) -> tuple[str, ...]:
+    """Return the item's tags and those labels that are tags too."""
+    labels = (one.name for one in _named(draft, fact) if one.kind == LABEL)
+    return tuple(dict.fromkeys((*draft.tags, *tags_of(labels, vocabulary))))

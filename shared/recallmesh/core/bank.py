@@ -49,11 +49,26 @@ class RetainTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelKey:
+    """One key of a bank's controlled vocabulary and the values that it may have: labels are written ``key:value``.
+
+    ``description`` tells an LLM extractor what the key means. ``write_tags``: a label of this key is written to the
+    tags of the memories that have it, too.
+    """
+
+    key: str
+    values: tuple[str, ...]
+    description: str = ""
+    write_tags: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class BankConfig:
     """All of a bank's own settings; a field left at its default follows the service's default."""
 
     recall: RecallTuning = field(default_factory=RecallTuning)
     retain: RetainTuning = field(default_factory=RetainTuning)
+    labels: tuple[LabelKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

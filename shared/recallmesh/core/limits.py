@@ -24,6 +24,12 @@ REQUEST_ID_BYTES = 128
 """UTF-8 bytes of a request id."""
 ENTITIES_PER_ITEM = 64
 """Entities that one item names."""
+LABEL_KEYS = 64
+"""Keys of a bank's vocabulary of labels."""
+LABEL_VALUES = 1_000
+"""Values of one key of a vocabulary; a label, `key:value`, is as long as a tag at most."""
+LABEL_ABOUT_BYTES = 1_024
+"""UTF-8 bytes of what a vocabulary says that a key means."""
 QUERY_TOKENS = 500
 """Tokens of a query."""
 QUERY_BYTES = 65_536

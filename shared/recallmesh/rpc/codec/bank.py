@@ -2,7 +2,7 @@
 
 from google.protobuf.message import Message
 
-from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats, ExtractionMode, RetainTuning
+from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats, ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.errors import FieldViolation, InvalidArgument, Unimplemented
 from recallmesh.rpc.codec.enums import EXTRACTION_MODE
 from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb
@@ -38,17 +38,32 @@ def refuse_unoffered(message: Message, field: str, *names: str) -> None:
 
 def config_to_pb(config: BankConfig) -> bank_pb2.BankConfig:
     """Write a bank's settings."""
-    return bank_pb2.BankConfig(recall=tuning_to_pb(config.recall), retain=retain_tuning_to_pb(config.retain))
+    return bank_pb2.BankConfig(
+        recall=tuning_to_pb(config.recall),
+        retain=retain_tuning_to_pb(config.retain),
+        labels=[label_key_to_pb(one) for one in config.labels],
+    )
 
 
 def config_from_pb(message: bank_pb2.BankConfig, *, door: bool) -> BankConfig:
     """Read a bank's settings."""
     if door:
-        refuse_unoffered(message, "config", "consolidation", "defense", "labels")
+        refuse_unoffered(message, "config", "consolidation", "defense")
     return BankConfig(
         tuning_from_pb(message.recall, "config.recall", door=door),
         retain_tuning_from_pb(message.retain, door=door),
+        labels=tuple(label_key_from_pb(one) for one in message.labels),
     )
+
+
+def label_key_to_pb(one: LabelKey) -> bank_pb2.LabelKey:
+    """Write a key of the vocabulary."""
+    return bank_pb2.LabelKey(key=one.key, values=one.values, description=one.description, write_tags=one.write_tags)
+
+
+def label_key_from_pb(message: bank_pb2.LabelKey) -> LabelKey:
+    """Read a key of the vocabulary."""
+    return LabelKey(message.key, tuple(message.values), message.description, message.write_tags)
 
 
 def retain_tuning_to_pb(tuning: RetainTuning) -> bank_pb2.RetainTuning:
