@@ -259,7 +259,7 @@ async def open_retainer(
     )
     jobs = JobWorker(
         ledger,
-        {OperationKind.RETAIN: lambda job: guard.run("operation", retainer.work(job))},
+        {OperationKind.RETAIN: lambda job, progress: guard.run("operation", retainer.work(job, progress))},
         worker=worker,
         now=system_clock,
         poll_s=own.outbox_poll_s,

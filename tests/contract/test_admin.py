@@ -30,6 +30,7 @@ from recallmesh.core.errors import (
 )
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import FactType, MemoryState
+from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import NamedEntity, UpdateMode
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode
@@ -230,11 +231,13 @@ async def operations(tell: Teller, bench: Bench) -> None:
     assert await tell.watch(one, nothing) == ["cancelled"]
     assert (await tell("retry_operation", REF, one)).state.value == "pending"
     for error, memory_ids, state in (("the model is gone", (), "failed"), ("", ("m1", "m2"), "succeeded")):
-        job = await bench.ledger.lease_job("w", lease=timedelta(minutes=1), now=NOW)
+        job = await bench.ledger.lease_job("w", (OperationKind.RETAIN,), lease=timedelta(minutes=1), now=NOW)
         assert (await tell("cancel_operation", REF, job.operation.id)).state.value == "running"
-        await bench.ledger.finish_job(job.operation.id, memory_ids=memory_ids, error=error, at=NOW)
+        await bench.ledger.finish_job(job.operation.id, "w", memory_ids=memory_ids, error=error, at=NOW)
         finished = await tell("get_operation", REF, job.operation.id)
         assert (finished.state.value, finished.error, finished.memory_ids) == (state, error, memory_ids)
+        assert (await tell("list_operations", REF, PageRequest(), (OperationState(state),))).rows == (finished,)
+    assert (await tell("list_operations", REF, PageRequest(), (OperationState.RUNNING,))).rows == ()
     for method in ("get_operation", "cancel_operation", "retry_operation", "watch_operation"):
         await tell.refused(OperationNotFound, method, REF, "o")
 

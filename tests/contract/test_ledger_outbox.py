@@ -9,6 +9,7 @@ from contract.ledger_bed import ARMS, LATER, MINUTE, NOW, Bed, backend, bed, chu
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import BankNotFound, OperationNotFound, RequestIdReused
+from recallmesh.core.job import Standing
 from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
@@ -107,21 +108,25 @@ async def test_the_outbox_tells_its_lag(bed: Bed):
     assert await bed.ledger.outbox_lag(LATER) == ()
 
 
+async def lease(ledger, worker="w", *kinds, now=NOW):
+    return await ledger.lease_job(worker, kinds or tuple(OperationKind), lease=MINUTE, now=now)
+
+
 async def test_operations_are_leased_oldest_first_and_finished(bed: Bed):
     ledger = bed.ledger
     one = (await ledger.submit(bed.uid, OperationKind.RETAIN, b"one\x00", 3, NOW)).operation
     two = (await ledger.submit(bed.uid, OperationKind.CONSOLIDATE, b"two", 1, NOW)).operation
     assert (one.state, one.total, one.attempts) == (OperationState.PENDING, 3, 0)
-    job = await ledger.lease_job("w", lease=MINUTE, now=NOW)
+    job = await lease(ledger)
     assert job is not None
     assert (job.operation.id, job.payload, job.bank) == (one.id, b"one\x00", bed.bank)
     assert (job.operation.state, job.operation.attempts) == (OperationState.RUNNING, 1)
-    second = await ledger.lease_job("w", lease=MINUTE, now=NOW)
+    second = await lease(ledger)
     assert second is not None
     assert second.operation.id == two.id
-    assert await ledger.lease_job("w", lease=MINUTE, now=NOW) is None
-    await ledger.finish_job(one.id, memory_ids=("m1", "m2"), error="", at=LATER)
-    await ledger.finish_job(two.id, memory_ids=(), error="no luck", at=LATER)
+    assert await lease(ledger) is None
+    await ledger.finish_job(one.id, "w", memory_ids=("m1", "m2"), at=LATER)
+    await ledger.finish_job(two.id, "w", error="no luck", at=LATER)
     done, failed = (await ledger.list_operations(bed.uid, PageRequest())).rows
     assert (done.state, done.done, done.memory_ids, done.updated) == (OperationState.SUCCEEDED, 3, ("m1", "m2"), LATER)
     assert (failed.state, failed.error) == (OperationState.FAILED, "no luck")
@@ -129,28 +134,104 @@ async def test_operations_are_leased_oldest_first_and_finished(bed: Bed):
 
 async def test_a_dead_workers_operation_is_taken_over(bed: Bed):
     submitted = (await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)).operation
-    await bed.ledger.lease_job("dies", lease=MINUTE, now=NOW)
-    assert await bed.ledger.lease_job("other", lease=MINUTE, now=NOW + MINUTE / 2) is None
-    job = await bed.ledger.lease_job("other", lease=MINUTE, now=NOW + MINUTE)
+    await lease(bed.ledger, "dies")
+    assert await lease(bed.ledger, "other", now=NOW + MINUTE / 2) is None
+    job = await lease(bed.ledger, "other", now=NOW + MINUTE)
     assert job is not None
     assert (job.operation.id, job.operation.attempts) == (submitted.id, 2)
 
 
 async def test_an_operation_that_is_to_be_tried_again_is_pending(bed: Bed):
     submitted = (await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)).operation
-    await bed.ledger.lease_job("w", lease=MINUTE, now=NOW)
-    await bed.ledger.finish_job(submitted.id, memory_ids=(), error="busy", at=NOW, retry=True)
+    await lease(bed.ledger)
+    await bed.ledger.return_job(submitted.id, "w", error="busy", due=LATER, at=NOW)
     pending = await bed.ledger.get_operation(bed.uid, submitted.id)
     assert (pending.state, pending.error) == (OperationState.PENDING, "busy")
-    job = await bed.ledger.lease_job("w", lease=MINUTE, now=NOW)
+    assert await lease(bed.ledger, now=LATER - MINUTE) is None
+    job = await lease(bed.ledger, now=LATER)
     assert job is not None
     assert (job.payload, job.operation.attempts) == (b"load", 2)
+
+
+async def test_a_worker_takes_only_what_it_can_do(bed: Bed):
+    await bed.ledger.submit(bed.uid, OperationKind.REPAIR, b"", 1, NOW)
+    retain = (await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)).operation
+    job = await lease(bed.ledger, "w", OperationKind.RETAIN, OperationKind.CONSOLIDATE)
+    assert job is not None
+    assert job.operation.id == retain.id
+    assert await lease(bed.ledger, "w", OperationKind.RETAIN, OperationKind.CONSOLIDATE) is None
+
+
+async def test_a_renewed_operation_stays_its_workers_and_tells_how_far_it_is(bed: Bed):
+    submitted = (await bed.ledger.submit(bed.uid, OperationKind.REPAIR, b"", 1, NOW)).operation
+    await lease(bed.ledger, "w")
+    kept = await bed.ledger.renew_job(submitted.id, "w", lease=MINUTE, now=NOW + MINUTE / 2, progress=(3, 7))
+    assert kept is Standing.HELD
+    seen = await bed.ledger.get_operation(bed.uid, submitted.id)
+    assert (seen.done, seen.total, seen.updated, seen.state.value) == (3, 7, NOW + MINUTE / 2, "running")
+    assert await lease(bed.ledger, "other", now=NOW + MINUTE) is None
+    assert await lease(bed.ledger, "other", now=NOW + 1.5 * MINUTE) is not None
+    lost = await bed.ledger.renew_job(submitted.id, "w", lease=MINUTE, now=LATER, progress=(4, 7))
+    assert lost is Standing.LOST
+    assert (await bed.ledger.get_operation(bed.uid, submitted.id)).done == 3
+
+
+async def test_who_lost_an_operation_neither_ends_nor_returns_it(bed: Bed):
+    submitted = (await bed.ledger.submit(bed.uid, OperationKind.REPAIR, b"", 1, NOW)).operation
+    await lease(bed.ledger, "slow")
+    await lease(bed.ledger, "other", now=LATER)
+    running = await bed.ledger.get_operation(bed.uid, submitted.id)
+    await bed.ledger.finish_job(submitted.id, "slow", error="too late", at=LATER)
+    await bed.ledger.return_job(submitted.id, "slow", due=LATER, at=LATER)
+    assert await bed.ledger.get_operation(bed.uid, submitted.id) == running
+
+
+async def test_a_running_operation_hears_that_it_is_cancelled_and_is_when_it_is_given_back(bed: Bed):
+    submitted = (await bed.ledger.submit(bed.uid, OperationKind.REPAIR, b"", 1, NOW)).operation
+    await lease(bed.ledger, "w")
+    assert (await bed.ledger.cancel_operation(bed.uid, submitted.id, NOW)).state is OperationState.RUNNING
+    assert await bed.ledger.renew_job(submitted.id, "w", lease=MINUTE, now=NOW) is Standing.CANCELLED
+    await bed.ledger.return_job(submitted.id, "w", due=NOW, at=NOW)
+    assert (await bed.ledger.get_operation(bed.uid, submitted.id)).state is OperationState.CANCELLED
+    assert await lease(bed.ledger) is None
+    await bed.ledger.retry_operation(bed.uid, submitted.id, NOW)
+    job = await lease(bed.ledger)
+    assert job is not None
+    assert job.operation.attempts == 1
+    assert await bed.ledger.renew_job(submitted.id, "w", lease=MINUTE, now=NOW) is Standing.HELD
+
+
+async def test_an_operation_that_was_to_be_cancelled_ends_with_its_dead_worker(bed: Bed):
+    submitted = (await bed.ledger.submit(bed.uid, OperationKind.REPAIR, b"", 1, NOW)).operation
+    await lease(bed.ledger, "dies")
+    await bed.ledger.cancel_operation(bed.uid, submitted.id, NOW)
+    assert await lease(bed.ledger, "other", now=LATER) is None
+    assert (await bed.ledger.get_operation(bed.uid, submitted.id)).state is OperationState.CANCELLED
+
+
+async def test_what_a_leaving_worker_gives_back_counts_as_no_attempt(bed: Bed):
+    submitted = (await bed.ledger.submit(bed.uid, OperationKind.REPAIR, b"load", 1, NOW)).operation
+    await lease(bed.ledger, "leaves")
+    await bed.ledger.return_job(submitted.id, "leaves", due=NOW, at=NOW, begun=False)
+    job = await lease(bed.ledger, "other")
+    assert job is not None
+    assert (job.payload, job.operation.attempts) == (b"load", 1)
+
+
+async def test_operations_are_listed_by_state(bed: Bed):
+    made = [(await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)).operation for _ in range(4)]
+    for one in made[:3]:
+        await bed.ledger.cancel_operation(bed.uid, one.id, NOW)
+    wanted = (OperationState.CANCELLED, OperationState.FAILED)
+    first = await bed.ledger.list_operations(bed.uid, PageRequest(2), wanted)
+    rest = await bed.ledger.list_operations(bed.uid, PageRequest(2, first.next_after), wanted)
+    assert [one.id for one in (*first.rows, *rest.rows)] == [one.id for one in made[:3]]
 
 
 async def test_ten_workers_lease_ten_operations_once_each(bed: Bed):
     for _ in range(10):
         await bed.ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)
-    jobs = await asyncio.gather(*(bed.ledger.lease_job(f"w{n}", lease=MINUTE, now=NOW) for n in range(12)))
+    jobs = await asyncio.gather(*(lease(bed.ledger, f"w{n}") for n in range(12)))
     assert len({job.operation.id for job in jobs if job}) == len([job for job in jobs if job]) == 10
 
 
@@ -159,9 +240,9 @@ async def test_only_pending_operations_are_cancelled_and_only_stopped_ones_retri
     submitted = (await ledger.submit(bed.uid, OperationKind.RETAIN, b"load", 1, NOW)).operation
     assert (await ledger.retry_operation(bed.uid, submitted.id, LATER)).updated == NOW
     assert (await ledger.cancel_operation(bed.uid, submitted.id, LATER)).state is OperationState.CANCELLED
-    assert await ledger.lease_job("w", lease=MINUTE, now=LATER) is None
+    assert await lease(ledger, now=LATER) is None
     assert (await ledger.retry_operation(bed.uid, submitted.id, LATER)).state is OperationState.PENDING
-    job = await ledger.lease_job("w", lease=MINUTE, now=LATER)
+    job = await lease(ledger, now=LATER)
     assert job is not None
     assert job.payload == b"load"
     assert (await ledger.cancel_operation(bed.uid, submitted.id, LATER)).state is OperationState.RUNNING
@@ -181,7 +262,7 @@ async def test_operations_belong_to_their_bank_and_come_in_pages(bed: Bed):
     with pytest.raises(BankNotFound):
         await bed.ledger.submit(uid(), OperationKind.RETAIN, b"", 1, NOW)
     await bed.ledger.delete_bank(BankRef("bank"), ARMS, NOW)
-    assert await bed.ledger.lease_job("w", lease=MINUTE, now=NOW) is None
+    assert await lease(bed.ledger) is None
 
 
 async def test_a_request_id_is_one_operation_whatever_became_of_it(bed: Bed):

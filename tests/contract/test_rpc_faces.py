@@ -308,8 +308,8 @@ class Registry:
     async def get_operation(self, ref, operation_id):
         return self.operation
 
-    async def list_operations(self, ref, page):
-        return Page((self.operation,))
+    async def list_operations(self, ref, page, states):
+        return Page((self.operation,) if not states or self.operation.state in states else ())
 
     async def watch_operation(self, ref, operation_id):
         try:
@@ -388,6 +388,9 @@ async def test_filters_and_edits_travel_whole(admin, registry):
 async def test_operations_are_the_same_and_a_watch_that_is_left_ends(admin, registry):
     assert await admin.get_operation(REF, "o") == registry.operation
     assert (await admin.list_operations(REF, PageRequest())).rows == (registry.operation,)
+    assert (await admin.list_operations(REF, PageRequest(), (OperationState.FAILED,))).rows == ()
+    running = (OperationState.FAILED, OperationState.RUNNING)
+    assert (await admin.list_operations(REF, PageRequest(), running)).rows == (registry.operation,)
     assert (await admin.cancel_operation(REF, "o")).state is OperationState.CANCELLED
     assert (await admin.retry_operation(REF, "o")).state is OperationState.PENDING
     watch = admin.watch_operation(REF, "o")

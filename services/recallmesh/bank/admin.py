@@ -16,7 +16,7 @@ from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.errors import ChunkNotFound, DocumentNotFound, MemoryNotFound
 from recallmesh.core.ledger import Ledger, MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory, MemoryState
-from recallmesh.core.operation import FINISHED, Operation
+from recallmesh.core.operation import FINISHED, Operation, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest, is_open, passes
 from recallmesh.core.time import Clock
@@ -153,9 +153,11 @@ class LedgerAdmin:
         """Return an operation."""
         return await self._ledger.get_operation(await self._uid(ref), operation_id)
 
-    async def list_operations(self, ref: BankRef, page: PageRequest) -> Page[Operation]:
-        """List operations, oldest first."""
-        return await self._ledger.list_operations(await self._uid(ref), page)
+    async def list_operations(
+        self, ref: BankRef, page: PageRequest, states: tuple[OperationState, ...] = ()
+    ) -> Page[Operation]:
+        """List operations, oldest first; those in the states, or all."""
+        return await self._ledger.list_operations(await self._uid(ref), page, states)
 
     async def watch_operation(self, ref: BankRef, operation_id: str) -> AsyncIterator[Operation]:
         """Yield the operation now and at every change until it is finished."""
@@ -170,7 +172,7 @@ class LedgerAdmin:
             yield current
 
     async def cancel_operation(self, ref: BankRef, operation_id: str) -> Operation:
-        """Cancel a pending operation."""
+        """Cancel a pending operation; a running one stops at its next step."""
         return await self._ledger.cancel_operation(await self._uid(ref), operation_id, self._now())
 
     async def retry_operation(self, ref: BankRef, operation_id: str) -> Operation:

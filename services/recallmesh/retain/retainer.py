@@ -13,12 +13,13 @@ from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.bank import Bank
 from recallmesh.core.encoder import Embedder
 from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError
+from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
-from recallmesh.core.write import Commit, Job, RequestRecord, Write
+from recallmesh.core.write import Commit, DocumentWrite, RequestRecord, Write
 from recallmesh.retain.answer import answer_of
 from recallmesh.retain.delivery import Carrier, Vectors, context_text
 from recallmesh.retain.draft import DocumentDraft, Drafter
@@ -32,6 +33,10 @@ from recallmesh.retain.writer import Read, Writer, names_in
 _log = structlog.get_logger()
 _COMMIT_TRIES = 6
 _RETRY_DELAY_S = 0.02
+
+
+async def _nobody_asks(_done: int, _total: int) -> None:
+    """Fulfil ``Progress`` for a call whose caller waits."""
 
 
 class RetainLedger(BankLedger, MemoryLedger, WriteLedger, Protocol):
@@ -81,11 +86,11 @@ class MeshRetainer:
                 return await self._carry_out(bank, taken, received)
             return await self._submit(bank, taken, received)
 
-    async def work(self, job: Job) -> tuple[str, ...]:
-        """Carry out a request that did not wait; returns the memory ids."""
+    async def work(self, job: Job, progress: Progress) -> tuple[str, ...]:
+        """Carry out a request that did not wait; returns the memory ids. It can be cancelled until it is committed."""
         request, received = await asyncio.to_thread(request_from_bytes, job.payload)
         with _known_by_its_id(job.bank):
-            answer = await self._carry_out(job.bank, request, received)
+            answer = await self._carry_out(job.bank, request, received, progress)
         return tuple(one for item in answer.items for one in item.memory_ids)
 
     async def _submit(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
@@ -103,13 +108,15 @@ class MeshRetainer:
         self._on_pending()
         return RetainAnswer(operation_id=submitted.operation.id, replayed=submitted.replayed)
 
-    async def _carry_out(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
+    async def _carry_out(
+        self, bank: Bank, request: RetainRequest, received: datetime, progress: Progress = _nobody_asks
+    ) -> RetainAnswer:
         record = await asyncio.to_thread(_record, request)
         drafts = await asyncio.to_thread(self._drafter.draft, bank, request, received)
         vectors = Vectors(self._embedder)
         commit = None if record is None else await self._ledger.find_request(bank.uid, record)
         if commit is None:
-            commit = await self._commit(bank, request, drafts, record, vectors)
+            commit = await self._commit(bank, request, drafts, record, vectors, progress)
         deliveries = await self._deliver(bank, commit, vectors)
         answer = answer_of(drafts, commit, deliveries, len(request.items))
         _log.info("retain.completed", bank_uid=bank.uid, memory_count=answer.memory_count, replayed=answer.replayed)
@@ -122,13 +129,18 @@ class MeshRetainer:
         drafts: Sequence[DocumentDraft],
         record: RequestRecord | None,
         vectors: Vectors,
+        progress: Progress,
     ) -> Commit:
         told: dict[str, tuple[Fact, ...]] = {}
         tries = 1
         while True:
             write = await self._write(bank, request, drafts, record, told)
             # Before the commit: what cannot be embedded is not kept, rather than kept and not found.
-            await vectors.make(_texts(write))
+            done = 0
+            for draft, document in zip(drafts, write.documents, strict=True):
+                await vectors.make(_texts(document))
+                done += len(draft.item_indexes)
+                await progress(done, len(request.items))
             try:
                 # Stamped now: embedding a thousand texts takes longer than the outbox leaves a write to its own call.
                 return await self._ledger.commit(replace(write, at=self._now()))
@@ -196,16 +208,15 @@ def _record(request: RetainRequest) -> RequestRecord | None:
     return RequestRecord(request.request_id, content_hash(request)) if request.request_id else None
 
 
-def _texts(write: Write) -> list[str]:
-    """Return all that the write's vectors will be made of, as far as it is known before the commit."""
+def _texts(document: DocumentWrite) -> list[str]:
+    """Return all that the vectors of a document will be made of, as far as it is known before the commit."""
     texts: list[str] = []
-    for document in write.documents:
-        before = ""
-        for chunk in document.chunks:
-            for memory in chunk.memories:
-                texts += (memory.text, context_text(before, memory.text))
-                before = memory.text
-            if not chunk.memories:
-                # Its memories, if it has any, are in the ledger: what follows them is embedded after the commit.
-                before = ""
+    before = ""
+    for chunk in document.chunks:
+        for memory in chunk.memories:
+            texts += (memory.text, context_text(before, memory.text))
+            before = memory.text
+        if not chunk.memories:
+            # Its memories, if it has any, are in the ledger: what follows them is embedded after the commit.
+            before = ""
     return texts

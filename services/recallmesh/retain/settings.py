@@ -18,5 +18,5 @@ class RetainSettings(BaseModel, extra="forbid", frozen=True):
     """The most memories delivered to an arm at once."""
     outbox_lease_s: float = Field(default=60.0, gt=0)
     """How long a worker may take to deliver a batch before another may, in seconds."""
-    job_lease_s: float = Field(default=300.0, gt=0)
-    """How long a worker may work on an operation before another takes it over, in seconds."""
+    job_lease_s: float = Field(default=30.0, gt=0)
+    """How long after a worker's death another takes its operation over, in seconds; one alive keeps it longer."""

@@ -8,7 +8,7 @@ from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
-from recallmesh.core.operation import Operation
+from recallmesh.core.operation import Operation, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
 
@@ -128,8 +128,10 @@ class Operations(Protocol):
         """Return an operation."""
         ...
 
-    async def list_operations(self, ref: BankRef, page: PageRequest) -> Page[Operation]:
-        """List operations, oldest first."""
+    async def list_operations(
+        self, ref: BankRef, page: PageRequest, states: tuple[OperationState, ...] = ()
+    ) -> Page[Operation]:
+        """List operations, oldest first; those in the states, or all."""
         ...
 
     def watch_operation(self, ref: BankRef, operation_id: str) -> AsyncIterator[Operation]:
@@ -137,7 +139,7 @@ class Operations(Protocol):
         ...
 
     async def cancel_operation(self, ref: BankRef, operation_id: str) -> Operation:
-        """Cancel a pending operation."""
+        """Cancel a pending operation; a running one stops at its next step, unless that is its last."""
         ...
 
     async def retry_operation(self, ref: BankRef, operation_id: str) -> Operation:

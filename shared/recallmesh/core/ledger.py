@@ -8,11 +8,12 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.job import JobLedger
 from recallmesh.core.memory import FactType, Memory, MemoryState, Outline
-from recallmesh.core.operation import Operation, OperationKind
+from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
-from recallmesh.core.write import Commit, Job, OutboxRow, RequestRecord, Submission, Write
+from recallmesh.core.write import Commit, OutboxRow, RequestRecord, Submission, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,16 +229,6 @@ class WriteLedger(Protocol):
         """
         ...
 
-    async def lease_job(self, worker: str, *, lease: timedelta, now: datetime) -> Job | None:
-        """Take the oldest pending operation, or a running one whose lease is over."""
-        ...
-
-    async def finish_job(
-        self, operation_id: str, *, memory_ids: tuple[str, ...], error: str, at: datetime, retry: bool = False
-    ) -> None:
-        """Mark an operation succeeded (no error), failed, or pending again (``retry``)."""
-        ...
-
 
 class OperationLedger(Protocol):
     """Operations as callers see them; raise ``OperationNotFound``."""
@@ -246,20 +237,22 @@ class OperationLedger(Protocol):
         """Return an operation."""
         ...
 
-    async def list_operations(self, bank_uid: str, page: PageRequest) -> Page[Operation]:
-        """List operations, newest last."""
+    async def list_operations(
+        self, bank_uid: str, page: PageRequest, states: tuple[OperationState, ...] = ()
+    ) -> Page[Operation]:
+        """List operations, newest last; those in the states, or all."""
         ...
 
     async def cancel_operation(self, bank_uid: str, operation_id: str, at: datetime) -> Operation:
-        """Cancel a pending operation; a running or finished one stays as it is and is returned."""
+        """Cancel a pending operation; a running one is to stop at its next step; a finished one stays as it is."""
         ...
 
     async def retry_operation(self, bank_uid: str, operation_id: str, at: datetime) -> Operation:
-        """Make a failed or cancelled operation pending again; others stay as they are."""
+        """Make a failed or cancelled operation pending again, with all its attempts; others stay as they are."""
         ...
 
 
-class Ledger(BankLedger, MemoryLedger, WriteLedger, OperationLedger, Protocol):
+class Ledger(BankLedger, MemoryLedger, WriteLedger, JobLedger, OperationLedger, Protocol):
     """The whole ledger. A service's constructor asks for the part it uses."""
 
     async def check(self) -> None:

@@ -11,6 +11,7 @@ class OperationKind(StrEnum):
     RETAIN = "retain"
     CONSOLIDATE = "consolidate"
     REPROCESS = "reprocess"
+    REPAIR = "repair"
 
 
 class OperationState(StrEnum):

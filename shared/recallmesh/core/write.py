@@ -5,7 +5,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import Bank
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation
@@ -126,12 +125,3 @@ class OutboxRow:
     memory_id: str
     version: int
     attempts: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A leased operation and the request to carry out, as the bytes that were put in."""
-
-    operation: Operation
-    bank: Bank
-    payload: bytes

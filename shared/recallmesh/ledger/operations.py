@@ -1,21 +1,21 @@
-"""Operations in the ledger: the queue of work that goes on after a call, and what callers see of it."""
+"""Operations in the ledger, as callers see them: put into the queue, read, listed, cancelled, retried."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, insert, select, update
 
 from recallmesh.core.errors import OperationNotFound
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.core.write import Job, RequestRecord, Submission
-from recallmesh.ledger.banks import bank_of, lock_bank
+from recallmesh.core.write import RequestRecord, Submission
+from recallmesh.ledger.banks import lock_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.rows import pack, unpack
-from recallmesh.ledger.schema import banks, operations
+from recallmesh.ledger.schema import operations
 from recallmesh.ledger.writing import find_request
 
 _OF_CALLERS = tuple(column for column in operations.c if column.name != "payload")
@@ -30,36 +30,42 @@ class SqlOperations:
         """Return an operation."""
         return await self._database.read(lambda connection: _get(connection, bank_uid, operation_id))
 
-    async def list_operations(self, bank_uid: str, page: PageRequest) -> Page[Operation]:
-        """List operations, newest last."""
+    async def list_operations(
+        self, bank_uid: str, page: PageRequest, states: tuple[OperationState, ...] = ()
+    ) -> Page[Operation]:
+        """List operations, newest last; those in the states, or all."""
         query = select(*_OF_CALLERS).where(operations.c.bank_uid == bank_uid).order_by(operations.c.seq)
+        if states:
+            query = query.where(_in(states))
         if page.after:
             last = select(operations.c.seq).where(operations.c.id == page.after).scalar_subquery()
             query = query.where(operations.c.seq > last)
 
         def work(connection: Connection) -> Page[Operation]:
             rows = connection.execute(query.limit(page.size + 1)).all()
-            return cut([_operation_of(row) for row in rows], page.size, lambda operation: operation.id)
+            return cut([operation_of(row) for row in rows], page.size, lambda operation: operation.id)
 
         return await self._database.read(work)
 
     async def cancel_operation(self, bank_uid: str, operation_id: str, at: datetime) -> Operation:
-        """Cancel a pending operation; others stay as they are."""
-        from_states = (OperationState.PENDING,)
-        change = {"state": OperationState.CANCELLED.value, "updated": to_us(at)}
-        return await self._change(bank_uid, operation_id, from_states, change)
+        """Cancel a pending operation; a running one is to stop at its next step; a finished one stays as it is."""
+        pending = _in((OperationState.PENDING,))
+        state = case((pending, OperationState.CANCELLED.value), else_=operations.c.state)
+        change = {"state": state, "cancelling": ~pending, "updated": to_us(at)}
+        return await self._change(bank_uid, operation_id, (OperationState.PENDING, OperationState.RUNNING), change)
 
     async def retry_operation(self, bank_uid: str, operation_id: str, at: datetime) -> Operation:
-        """Make a failed or cancelled operation pending again; others stay as they are."""
+        """Make a failed or cancelled operation pending again, with all its attempts; others stay as they are."""
         from_states = (OperationState.FAILED, OperationState.CANCELLED)
-        change = {"state": OperationState.PENDING.value, "updated": to_us(at), "error": ""}
+        change = {"state": OperationState.PENDING.value, "updated": to_us(at), "error": "", "attempts": 0}
+        change |= {"cancelling": False, "lease_until": None}
         return await self._change(bank_uid, operation_id, from_states, change)
 
     async def _change(
         self, bank_uid: str, operation_id: str, states: tuple[OperationState, ...], change: dict[str, Any]
     ) -> Operation:
-        which = (operations.c.id == operation_id) & (operations.c.bank_uid == bank_uid)
-        statement = update(operations).where(which, operations.c.state.in_([state.value for state in states]))
+        which = and_(operations.c.id == operation_id, operations.c.bank_uid == bank_uid, _in(states))
+        statement = update(operations).where(which)
 
         def work(connection: Connection) -> Operation:
             connection.execute(statement.values(change))
@@ -78,7 +84,7 @@ def submit_operation(
         which = (operations.c.bank_uid == bank_uid) & (operations.c.request_id == request.request_id)
         found = connection.execute(select(*_OF_CALLERS).where(which)).first()
         if found is not None:
-            return Submission(_operation_of(found), replayed=True)
+            return Submission(operation_of(found), replayed=True)
     row = {
         "id": operation.id,
         "bank_uid": bank_uid,
@@ -93,6 +99,7 @@ def submit_operation(
         "error": operation.error,
         "memory_ids": pack(operation.memory_ids),
         "worker": "",
+        "cancelling": False,
         "request_id": request.request_id if request else None,
         "content_hash": request.content_hash if request else None,
     }
@@ -100,69 +107,13 @@ def submit_operation(
     return Submission(operation)
 
 
-def has_job(connection: Connection, now: datetime) -> bool:
-    """Tell whether a lease would find an operation, without taking the write lock."""
-    return connection.execute(select(operations.c.seq).where(_is_free(now)).limit(1)).first() is not None
-
-
-def lease_operation(connection: Connection, worker: str, *, lease: timedelta, now: datetime) -> Job | None:
-    """Take the oldest operation that is pending or whose worker is gone."""
-    free = select(operations.c.seq).where(_is_free(now)).order_by(operations.c.seq).limit(1)
-    seq = connection.execute(free.with_for_update(skip_locked=True)).scalar()
-    if seq is None:
-        return None
-    taken = {
-        "state": OperationState.RUNNING.value,
-        "attempts": operations.c.attempts + 1,
-        "worker": worker,
-        "lease_until": to_us(now + lease),
-        "updated": to_us(now),
-    }
-    connection.execute(update(operations).where(operations.c.seq == seq).values(taken))
-    row = connection.execute(select(operations).where(operations.c.seq == seq)).one()
-    bank = connection.execute(select(banks).where(banks.c.uid == row.bank_uid)).one()
-    return Job(_operation_of(row), bank_of(bank), bytes(row.payload))
-
-
-def finish_operation(
-    connection: Connection, operation_id: str, *, memory_ids: tuple[str, ...], error: str, at: datetime, retry: bool
-) -> None:
-    """Mark an operation succeeded, failed, or pending again.
-
-    One that was deleted with its bank or is finished already stays so. Success lets go of the payload: nothing will ask
-    for it again.
-    """
-    change: dict[str, Any] = {"updated": to_us(at), "error": error, "worker": "", "lease_until": None}
-    if retry:
-        change["state"] = OperationState.PENDING.value
-    elif error:
-        change["state"] = OperationState.FAILED.value
-    else:
-        done = {"state": OperationState.SUCCEEDED.value, "done": operations.c.total, "payload": b""}
-        change |= done | {"memory_ids": pack(memory_ids)}
-    running = operations.c.state == OperationState.RUNNING.value
-    connection.execute(update(operations).where(operations.c.id == operation_id, running).values(change))
-
-
 def new_operation(new_id: Callable[[], str], kind: OperationKind, total: int, at: datetime) -> Operation:
     """Return an operation that has not begun."""
     return Operation(new_id(), kind, OperationState.PENDING, created=at, updated=at, total=total)
 
 
-def _is_free(now: datetime) -> ColumnElement[bool]:
-    expired = (operations.c.state == OperationState.RUNNING.value) & (operations.c.lease_until <= to_us(now))
-    return or_(operations.c.state == OperationState.PENDING.value, expired)
-
-
-def _get(connection: Connection, bank_uid: str, operation_id: str) -> Operation:
-    which = (operations.c.id == operation_id) & (operations.c.bank_uid == bank_uid)
-    row = connection.execute(select(*_OF_CALLERS).where(which)).first()
-    if row is None:
-        raise OperationNotFound(operation_id)
-    return _operation_of(row)
-
-
-def _operation_of(row: Row[Any]) -> Operation:
+def operation_of(row: Row[Any]) -> Operation:
+    """Return a row's operation."""
     return Operation(
         id=row.id,
         kind=OperationKind(row.kind),
@@ -175,3 +126,15 @@ def _operation_of(row: Row[Any]) -> Operation:
         error=row.error,
         memory_ids=unpack(row.memory_ids),
     )
+
+
+def _in(states: tuple[OperationState, ...]) -> ColumnElement[bool]:
+    return operations.c.state.in_([state.value for state in states])
+
+
+def _get(connection: Connection, bank_uid: str, operation_id: str) -> Operation:
+    which = (operations.c.id == operation_id) & (operations.c.bank_uid == bank_uid)
+    row = connection.execute(select(*_OF_CALLERS).where(which)).first()
+    if row is None:
+        raise OperationNotFound(operation_id)
+    return operation_of(row)

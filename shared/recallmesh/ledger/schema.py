@@ -200,6 +200,7 @@ outbox = Table(
     sqlite_autoincrement=True,
 )
 
+# ``lease_until`` of a running one is when its worker's time ends, of a pending one when it may be begun again.
 operations = Table(
     "operations",
     metadata,
@@ -217,6 +218,7 @@ operations = Table(
     Column("error", Text, nullable=False),
     Column("memory_ids", Text, nullable=False),
     Column("worker", Text, nullable=False),
+    Column("cancelling", Boolean(create_constraint=False), nullable=False, server_default=false()),
     Column("lease_until", BigInteger),
     Column("request_id", Text),
     Column("content_hash", Text),

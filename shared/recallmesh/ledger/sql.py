@@ -10,6 +10,7 @@ from recallmesh.core.errors import NotReady
 from recallmesh.core.ledger import Ledger
 from recallmesh.ledger.banks import SqlBanks
 from recallmesh.ledger.database import Database, open_database
+from recallmesh.ledger.jobs import SqlJobs
 from recallmesh.ledger.memories import SqlMemories
 from recallmesh.ledger.migration import current_revision, migrate_now
 from recallmesh.ledger.operations import SqlOperations
@@ -27,7 +28,7 @@ def random_id() -> str:
     return str(uuid4())
 
 
-class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlOperations):
+class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlJobs, SqlOperations):
     """The whole ledger on one SQL database; several processes may open the same."""
 
     def __init__(self, database: Database, *, new_id: Callable[[], str], own_lease: timedelta) -> None:

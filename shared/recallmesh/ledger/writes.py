@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.operation import OperationKind
-from recallmesh.core.write import Commit, Job, OutboxRow, RequestRecord, Submission, Write
+from recallmesh.core.write import Commit, OutboxRow, RequestRecord, Submission, Write
 from recallmesh.ledger import operations, outbox
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import known_digests
@@ -102,22 +102,4 @@ class SqlWrites:
         operation = operations.new_operation(self._new_id, kind, total, at)
         return await self._database.write(
             lambda connection: operations.submit_operation(connection, bank_uid, operation, payload, request)
-        )
-
-    async def lease_job(self, worker: str, *, lease: timedelta, now: datetime) -> Job | None:
-        """Take the oldest pending operation, or a running one whose lease is over."""
-        if not await self._database.read(lambda connection: operations.has_job(connection, now)):
-            return None
-        return await self._database.write(
-            lambda connection: operations.lease_operation(connection, worker, lease=lease, now=now)
-        )
-
-    async def finish_job(
-        self, operation_id: str, *, memory_ids: tuple[str, ...], error: str, at: datetime, retry: bool = False
-    ) -> None:
-        """Mark a running operation succeeded (no error), failed, or pending again."""
-        await self._database.write(
-            lambda connection: operations.finish_operation(
-                connection, operation_id, memory_ids=memory_ids, error=error, at=at, retry=retry
-            )
         )

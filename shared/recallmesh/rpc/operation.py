@@ -9,10 +9,11 @@ import grpc.aio
 
 from recallmesh.core.admin import Operations
 from recallmesh.core.bank import BankRef
-from recallmesh.core.operation import Operation
+from recallmesh.core.operation import Operation, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.rpc.call import stream, unary
-from recallmesh.rpc.codec.bank import bank_ref, refuse_unoffered
+from recallmesh.rpc.codec.bank import bank_ref
+from recallmesh.rpc.codec.enums import OPERATION_STATE
 from recallmesh.rpc.codec.operation import operation_from_pb, operation_to_pb
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
@@ -35,7 +36,7 @@ class OperationServicer(operation_service_pb2_grpc.OperationServiceServicer):
         return pb.GetOperationResponse(operation=operation_to_pb(operation))
 
     async def ListOperations(self, request: pb.ListOperationsRequest, context: Context) -> pb.ListOperationsResponse:
-        refuse_unoffered(request, "request", "states")
+        states = tuple(OPERATION_STATE.at_door(number, "states") for number in request.states)
         tenant = tenant_of(context)
 
         def write(page: Page[Operation]) -> pb.ListOperationsResponse:
@@ -44,7 +45,7 @@ class OperationServicer(operation_service_pb2_grpc.OperationServiceServicer):
             return pb.ListOperationsResponse(operations=rows, next_page_token=token)
 
         wanted = page_from_pb(request, request.page_size, request.page_token, tenant)
-        read = partial(self._operations.list_operations, bank_ref(request.bank_id, tenant))
+        read = partial(self._operations.list_operations, bank_ref(request.bank_id, tenant), states=states)
         return await page_to_pb(read, wanted, write)
 
     async def WatchOperation(
@@ -79,9 +80,17 @@ class RemoteOperations:
         found = await unary(self._operations.GetOperation, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return operation_from_pb(found.operation)
 
-    async def list_operations(self, ref: BankRef, page: PageRequest) -> Page[Operation]:
+    async def list_operations(
+        self, ref: BankRef, page: PageRequest, states: tuple[OperationState, ...] = ()
+    ) -> Page[Operation]:
         """List operations; the keys to go on from are page tokens."""
-        request = partial(pb.ListOperationsRequest, bank_id=ref.bank_id, page_size=page.size, page_token=page.after)
+        request = partial(
+            pb.ListOperationsRequest,
+            bank_id=ref.bank_id,
+            page_size=page.size,
+            page_token=page.after,
+            states=[OPERATION_STATE.to_pb(state) for state in states],
+        )
         found = await unary(self._operations.ListOperations, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return Page(tuple(operation_from_pb(operation) for operation in found.operations), found.next_page_token)
 

@@ -8,7 +8,7 @@ from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
-from recallmesh.core.operation import Operation
+from recallmesh.core.operation import Operation, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.telemetry.guard import Guard
@@ -139,9 +139,11 @@ class ObservedOperations:
         """As administration does."""
         return await self._guard.run("get_operation", self._admin.get_operation(ref, operation_id))
 
-    async def list_operations(self, ref: BankRef, page: PageRequest) -> Page[Operation]:
+    async def list_operations(
+        self, ref: BankRef, page: PageRequest, states: tuple[OperationState, ...] = ()
+    ) -> Page[Operation]:
         """As administration does."""
-        return await self._guard.run("list_operations", self._admin.list_operations(ref, page))
+        return await self._guard.run("list_operations", self._admin.list_operations(ref, page, states))
 
     def watch_operation(self, ref: BankRef, operation_id: str) -> AsyncIterator[Operation]:
         """As administration does; a watch has no deadline of its own."""

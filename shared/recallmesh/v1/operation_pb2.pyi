@@ -69,7 +69,7 @@ class _OperationStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Operat
     OPERATION_STATE_FAILED: _OperationState.ValueType  # 4
     """Given up; can be retried."""
     OPERATION_STATE_CANCELLED: _OperationState.ValueType  # 5
-    """Cancelled before it began; can be retried."""
+    """Cancelled before it began or between two steps; can be retried."""
 
 class OperationState(_OperationState, metaclass=_OperationStateEnumTypeWrapper):
     """How far the work is. More may be added."""
@@ -85,7 +85,7 @@ OPERATION_STATE_SUCCEEDED: OperationState.ValueType  # 3
 OPERATION_STATE_FAILED: OperationState.ValueType  # 4
 """Given up; can be retried."""
 OPERATION_STATE_CANCELLED: OperationState.ValueType  # 5
-"""Cancelled before it began; can be retried."""
+"""Cancelled before it began or between two steps; can be retried."""
 Global___OperationState: _TypeAlias = OperationState  # noqa: Y015
 
 @_typing.final
@@ -115,7 +115,7 @@ class Operation(_message.Message):
     total: _builtins.int
     """How many items there are."""
     attempts: _builtins.int
-    """How often it was begun."""
+    """How often it was begun since it was asked for, or asked for again."""
     error: _builtins.str
     """Why it failed. Empty unless it did."""
     @_builtins.property

@@ -88,14 +88,15 @@ class OperationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelOperation(self, request, context):
-        """Cancels a pending operation; others stay as they are and are returned.
+        """Cancels a pending operation; a running one stops at its next step, if it has one left; others stay as they are. What
+        it did until then stays done, but for a retain, which is all or nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryOperation(self, request, context):
-        """Makes a failed or cancelled operation pending again; others stay as they are and are returned.
+        """Makes a failed or cancelled operation pending again, with all its attempts; others stay as they are and are returned.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -40,9 +40,11 @@ class OperationServiceStub:
     WatchOperation: _grpc.UnaryStreamMultiCallable[_operation_service_pb2.WatchOperationRequest, _operation_service_pb2.WatchOperationResponse]
     """Returns the operation now and at every change until it is finished."""
     CancelOperation: _grpc.UnaryUnaryMultiCallable[_operation_service_pb2.CancelOperationRequest, _operation_service_pb2.CancelOperationResponse]
-    """Cancels a pending operation; others stay as they are and are returned."""
+    """Cancels a pending operation; a running one stops at its next step, if it has one left; others stay as they are. What
+    it did until then stays done, but for a retain, which is all or nothing.
+    """
     RetryOperation: _grpc.UnaryUnaryMultiCallable[_operation_service_pb2.RetryOperationRequest, _operation_service_pb2.RetryOperationResponse]
-    """Makes a failed or cancelled operation pending again; others stay as they are and are returned."""
+    """Makes a failed or cancelled operation pending again, with all its attempts; others stay as they are and are returned."""
 
 @_typing.type_check_only
 class OperationServiceAsyncStub(OperationServiceStub):
@@ -56,9 +58,11 @@ class OperationServiceAsyncStub(OperationServiceStub):
     WatchOperation: _aio.UnaryStreamMultiCallable[_operation_service_pb2.WatchOperationRequest, _operation_service_pb2.WatchOperationResponse]  # type: ignore[assignment]
     """Returns the operation now and at every change until it is finished."""
     CancelOperation: _aio.UnaryUnaryMultiCallable[_operation_service_pb2.CancelOperationRequest, _operation_service_pb2.CancelOperationResponse]  # type: ignore[assignment]
-    """Cancels a pending operation; others stay as they are and are returned."""
+    """Cancels a pending operation; a running one stops at its next step, if it has one left; others stay as they are. What
+    it did until then stays done, but for a retain, which is all or nothing.
+    """
     RetryOperation: _aio.UnaryUnaryMultiCallable[_operation_service_pb2.RetryOperationRequest, _operation_service_pb2.RetryOperationResponse]  # type: ignore[assignment]
-    """Makes a failed or cancelled operation pending again; others stay as they are and are returned."""
+    """Makes a failed or cancelled operation pending again, with all its attempts; others stay as they are and are returned."""
 
 class OperationServiceServicer:
     """Reads and steers work that goes on. A public door. What is not there is NOT_FOUND."""
@@ -89,13 +93,15 @@ class OperationServiceServicer:
         request: _operation_service_pb2.CancelOperationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operation_service_pb2.CancelOperationResponse, _abc.Awaitable[_operation_service_pb2.CancelOperationResponse]]:
-        """Cancels a pending operation; others stay as they are and are returned."""
+        """Cancels a pending operation; a running one stops at its next step, if it has one left; others stay as they are. What
+        it did until then stays done, but for a retain, which is all or nothing.
+        """
 
     def RetryOperation(
         self,
         request: _operation_service_pb2.RetryOperationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_operation_service_pb2.RetryOperationResponse, _abc.Awaitable[_operation_service_pb2.RetryOperationResponse]]:
-        """Makes a failed or cancelled operation pending again; others stay as they are and are returned."""
+        """Makes a failed or cancelled operation pending again, with all its attempts; others stay as they are and are returned."""
 
 def add_OperationServiceServicer_to_server(servicer: OperationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -12,8 +12,14 @@ depends_on = None
 def upgrade() -> None:
     """Add what each part keeps."""
     _chunks()
+    _operations()
 
 
 def _chunks() -> None:
     """Mark chunks that say what one of their memories no longer says."""
     op.add_column("chunks", sa.Column("outdated", sa.Boolean(), server_default=sa.false(), nullable=False))
+
+
+def _operations() -> None:
+    """Mark running operations that are to be cancelled."""
+    op.add_column("operations", sa.Column("cancelling", sa.Boolean(), server_default=sa.false(), nullable=False))
