@@ -255,6 +255,8 @@ async def open_retainer(
         now=system_clock,
         new_id=lambda: str(uuid4()),
         arm_timeout_s=own.arm_timeout_s,
+        batches=own.batches,
+        batch_timeout_s=own.timeout_s,
         on_pending=wake,
     )
     jobs = JobWorker(

@@ -26,10 +26,9 @@ from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.door import DoorLimits
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.request import current_request_id
-from recallmesh.rpc.retainer import RetainServicer
 from recallmesh.rpc.server import open_server
 from recallmesh.v1 import arm_service_pb2, arm_service_pb2_grpc
-from recallmesh.v1.retain_service_pb2_grpc import add_RetainServiceServicer_to_server
+from recallmesh.v1.retain_service_pb2_grpc import RetainServiceServicer, add_RetainServiceServicer_to_server
 
 QUERY = ArmQuery("u1", "q")
 SEARCH = "/recallmesh.v1.ArmService/Search"
@@ -255,7 +254,7 @@ async def test_an_unknown_method_is_unimplemented_with_a_reason():
 
 
 async def test_a_method_without_an_implementation_is_unimplemented_with_a_reason():
-    part = Hosted((), partial(add_RetainServiceServicer_to_server, RetainServicer(None)))
+    part = Hosted((), partial(add_RetainServiceServicer_to_server, RetainServiceServicer()))
     async with open_loopback(part) as channel:
         batches = channel.stream_unary(
             "/recallmesh.v1.RetainService/RetainStream", request_serializer=bytes, response_deserializer=bytes

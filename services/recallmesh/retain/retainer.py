@@ -1,7 +1,7 @@
 """The retainer: takes items in, makes memories of them, commits, and fans out to the arms."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -16,11 +16,12 @@ from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError
 from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
 from recallmesh.core.operation import OperationKind
-from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
+from recallmesh.core.retain import BatchAnswer, Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.write import Commit, DocumentWrite, RequestRecord, Write
 from recallmesh.retain.answer import answer_of
+from recallmesh.retain.bulk import BulkLine
 from recallmesh.retain.delivery import Carrier, Vectors, context_text
 from recallmesh.retain.draft import DocumentDraft, Drafter
 from recallmesh.retain.extraction import Extractor, Fact
@@ -57,10 +58,13 @@ class MeshRetainer:
         now: Clock,
         new_id: Callable[[], str],
         arm_timeout_s: float = 10.0,
+        batches: int = 4,
+        batch_timeout_s: float | None = None,
         on_pending: Callable[[], None] = lambda: None,
     ) -> None:
         """Write to the ledger and to ``arms``, which are those with an index of their own.
 
+        ``batches`` of streams are worked on at once, each for at most ``batch_timeout_s``.
         ``on_pending`` is called when something was left for the outbox or the queue.
         """
         self._ledger = ledger
@@ -72,6 +76,7 @@ class MeshRetainer:
         self._arms = tuple(arms)
         self._drafter = Drafter(tokens, new_id, extractor.fingerprint)
         self._writer = Writer(tokens, new_id, self._arms)
+        self._bulk = BulkLine(self.retain, batches, batch_timeout_s)
         self._fan_out = FanOut(ledger, arms, Carrier(ledger, embedder), now, arm_timeout_s)
 
     async def retain(self, request: RetainRequest) -> RetainAnswer:
@@ -85,6 +90,10 @@ class MeshRetainer:
             if request.wait:
                 return await self._carry_out(bank, taken, received)
             return await self._submit(bank, taken, received)
+
+    def stream(self, requests: AsyncIterator[RetainRequest]) -> AsyncGenerator[BatchAnswer, None]:
+        """Keep batch after batch, a few at once, and answer each in its order."""
+        return self._bulk.run(requests)
 
     async def work(self, job: Job, progress: Progress) -> tuple[str, ...]:
         """Carry out a request that did not wait; returns the memory ids. It can be cancelled until it is committed."""

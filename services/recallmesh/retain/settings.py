@@ -12,6 +12,9 @@ class RetainSettings(BaseModel, extra="forbid", frozen=True):
     """The longest a retain may take, in seconds."""
     arm_timeout_s: float = Field(default=10.0, gt=0)
     """How long a retain waits for an arm, in seconds; what is not stored then, the outbox delivers."""
+    batches: int = Field(default=4, ge=1, le=64)
+    """How many batches of bulk loads are worked on at once, over all of them; so that one embeds while another is
+    written. A stream has as many in hand, and is held back beyond them."""
     outbox_poll_s: float = Field(default=0.5, gt=0)
     """How often the outbox is looked at when nobody woke its worker, in seconds."""
     outbox_batch: int = Field(default=200, ge=1, le=1000)

@@ -1,6 +1,6 @@
 """The port of retain: what a bank is told, and which arms have it."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
 
 
 class UpdateMode(StrEnum):
@@ -128,6 +128,14 @@ class RetainAnswer:
         return sum(len(item.memory_ids) for item in self.items)
 
 
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """What became of one batch of a stream: what was kept, or the error for which nothing of it was."""
+
+    request_id: str
+    outcome: RetainAnswer | MeshError
+
+
 class Retainer(Protocol):
     """Takes in what a bank is told."""
 
@@ -139,6 +147,25 @@ class Retainer(Protocol):
             BankNotFound: no such bank.
             RequestIdReused: the request id came before with other content.
             NoVisionModel: an attachment came and nothing here can read it.
+
+        """
+        ...
+
+    def stream(self, requests: AsyncIterator[RetainRequest]) -> AsyncGenerator[BatchAnswer, None]:
+        """Keep batch after batch, and answer each, in their order.
+
+        Each batch is atomic, the stream is not: what ``retain`` would raise is a batch's answer, and the next one goes
+        on. A batch needs a request id, by which it may be sent again, and must wait. A few are worked on at once, those
+        of the same document or request id one after the other; more are not asked for until an answer was taken. An
+        append to a document whose batch before it was not kept is ``NotReady``: no document lacks a piece in its midst.
+
+        A batch has as long as a ``retain``; the stream has no end of its own, but keeps to the deadline in hand. When
+        ``requests`` raises, what came before is finished and answered, then that is raised. To close the stream
+        cancels what is in hand. A batch that was not answered may have been kept.
+
+        Raises:
+            StoreUnavailable: the other side went away; what was not answered may be sent again, to be kept once.
+            Overloaded: the other side takes no more streams now.
 
         """
         ...

@@ -1,5 +1,6 @@
 """What bounds a call at the door: its deadline, and how many are worked on at once."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ class DoorLimits:
     """The bounds of one server.
 
     ``deadline_s`` is for calls that bring no deadline, ``deadline_cap_s`` the longest that counts; ``stream_s`` is both
-    for calls that answer in a stream. ``in_flight`` bounds the calls worked on at once, ``retry_after_s`` is what the
-    others are told. Seconds, all greater than 0.
+    for calls that answer in a stream. A call that takes a stream is as long as what comes: it has the deadline it
+    brings and no other, and ends when nothing came for ``stream_s``. ``in_flight`` bounds the calls worked on at once,
+    ``retry_after_s`` is what the others are told. Seconds, all greater than 0.
     """
 
     deadline_s: float = 30.0
@@ -23,8 +25,10 @@ class DoorLimits:
     in_flight: int = 256
     retry_after_s: float = 0.5
 
-    def seconds(self, asked: float | None, *, streams: bool) -> float:
-        """Return how long a call may take that asked for so much time."""
+    def seconds(self, asked: float | None, *, takes: bool, streams: bool) -> float | None:
+        """Return how long a call may take that asked for so much time: one that takes a stream, or answers in one."""
+        if takes:
+            return asked
         if streams:
             return self.stream_s if asked is None else min(asked, self.stream_s)
         return min(self.deadline_s if asked is None else asked, self.deadline_cap_s)
@@ -36,6 +40,8 @@ class Door:
     def __init__(self, limits: DoorLimits) -> None:
         """Keep the bounds."""
         self.limits = limits
+        self.leaving = asyncio.Event()
+        """Set when the process leaves: calls that take a stream read no more of it."""
         self._inside = 0
 
     @property

@@ -19,6 +19,7 @@ from recallmesh.core.errors import (
     InternalFault,
     InvalidArgument,
     MeshError,
+    StoreUnavailable,
     Unimplemented,
 )
 from recallmesh.core.limits import MESSAGE_BYTES
@@ -42,7 +43,6 @@ KEEPS_REQUEST_IDS = "/recallmesh.v1.RetainService/"
 """The service whose calls are idempotent by a request id in the message."""
 UNKNOWN = "unknown"
 """What metrics call a method that is not there: its name is the caller's and could be anything."""
-
 _log = structlog.get_logger("recallmesh.rpc")
 
 
@@ -136,7 +136,8 @@ class _Wrapped:
             self._observe(self._method, code, time.perf_counter() - began)
 
     async def _bounded(self, raw: Raw, context: Context, send: Send) -> None:
-        seconds = self._door.limits.seconds(context.time_remaining(), streams=self._handler.response_streaming)
+        takes, streams = self._handler.request_streaming, self._handler.response_streaming
+        seconds = self._door.limits.seconds(context.time_remaining(), takes=takes, streams=streams)
         with self._door.admit(), within(seconds) as limit:
             async with asyncio.timeout_at(limit):
                 result = self._call(self._parsed(raw), context)
@@ -153,8 +154,27 @@ class _Wrapped:
         return self._each(raw)
 
     async def _each(self, raw: AsyncIterator[bytes]) -> AsyncIterator[Message]:
-        async for part in raw:
-            yield self._parse(part)
+        """Yield what comes until the caller has said all, is silent for too long, or the process leaves."""
+        parts = aiter(raw)
+        while not self._door.leaving.is_set():
+            coming = asyncio.ensure_future(anext(parts, None))
+            leaving = asyncio.ensure_future(self._door.leaving.wait())
+            try:
+                waited = {coming, leaving}
+                stream_s = self._door.limits.stream_s
+                done, _ = await asyncio.wait(waited, timeout=stream_s, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                leaving.cancel()
+                if not coming.done():
+                    coming.cancel()
+            if not done:
+                raise ArmTimeout(f"nothing came for {stream_s:g} s")
+            if coming in done:
+                part = coming.result()
+                if part is None:
+                    return
+                yield self._parse(part)
+        raise StoreUnavailable("the server leaves: send what was not answered again")
 
     def _parse(self, raw: bytes) -> Message:
         if len(raw) > MESSAGE_BYTES:

@@ -74,8 +74,8 @@ async def open_server(
     The process answers health from the start and is NOT_SERVING until every hosted part's check returned. ``hosted``
     absent: it is not known yet, calls are UNAVAILABLE until ``host`` is told. On leaving: NOT_SERVING at once, then
     ``drain_s`` during which calls are still taken (clients and load balancers turn away), then no new calls and up to
-    ``grace_s`` for those in hand. ``connection_age_s`` is the life of a connection, so that clients find servers that
-    joined; calls in hand are not cut by it.
+    ``grace_s`` for those in hand; calls that take a stream read no more of it and answer what they have.
+    ``connection_age_s`` is the life of a connection, so that clients find servers that joined; it cuts no call in hand.
 
     Raises:
         InvalidArgument: the address cannot be listened on.
@@ -100,6 +100,7 @@ async def open_server(
         watching.cancel()
         await readiness.leave()
         await asyncio.sleep(drain_s)
+        door.leaving.set()
         await server.stop(grace_s)
         with suppress(asyncio.CancelledError):
             await watching

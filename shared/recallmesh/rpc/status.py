@@ -66,8 +66,8 @@ class WireStatus:
 def status_from_error(error: MeshError, request_id: str) -> WireStatus:
     """Write an error for the caller. A bug of ours says only "internal error" and the request id."""
     internal = error.code == "INTERNAL"
-    message = _cut("internal error" if internal else error.message, MESSAGE_BYTES)
-    metadata = {} if internal else _bounded(error.metadata)
+    message = cut("internal error" if internal else error.message, MESSAGE_BYTES)
+    metadata = {} if internal else bounded(error.metadata)
     info = error_details_pb2.ErrorInfo(
         reason=error.reason, domain=DOMAIN, metadata=metadata | {"request_id": request_id}
     )
@@ -85,7 +85,7 @@ def _add_violations(status: status_pb2.Status, violations: Sequence[FieldViolati
     bad = error_details_pb2.BadRequest()
     room = DETAILS_BYTES - status.ByteSize()
     for violation in violations:
-        field, description = _cut(violation.field, VALUE_BYTES), _cut(violation.description, VALUE_BYTES)
+        field, description = cut(violation.field, VALUE_BYTES), cut(violation.description, VALUE_BYTES)
         bad.field_violations.add(field=field, description=description)
         if bad.ByteSize() > room:
             del bad.field_violations[-1]
@@ -93,12 +93,13 @@ def _add_violations(status: status_pb2.Status, violations: Sequence[FieldViolati
     status.details.add().Pack(bad)
 
 
-def _bounded(metadata: Mapping[str, str]) -> dict[str, str]:
+def bounded(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return as much of it as goes with an error."""
     kept = list(metadata.items())[:METADATA_KEYS]
-    return {_cut(key, VALUE_BYTES // 4): _cut(value, VALUE_BYTES // 2) for key, value in kept}
+    return {cut(key, VALUE_BYTES // 4): cut(value, VALUE_BYTES // 2) for key, value in kept}
 
 
-def _cut(text: str, size: int) -> str:
+def cut(text: str, size: int) -> str:
     """Return what of a text can be sent: valid UTF-8 of at most so many bytes."""
     return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
@@ -111,7 +112,7 @@ def error_from_rpc(failed: grpc.aio.AioRpcError) -> MeshError:
             if error is not None:
                 return error
     found, message = WITHOUT_REASON.get(failed.code(), (InternalFault, "internal error of a service of the mesh"))
-    return _build(found, message, {}, (), timedelta(seconds=1))
+    return rebuilt(found, message, {}, (), timedelta(seconds=1))
 
 
 def error_from_details(details: bytes) -> MeshError | None:
@@ -128,16 +129,19 @@ def error_from_details(details: bytes) -> MeshError | None:
         return None
     if info.domain != DOMAIN:
         return None
-    found = CLASSES.get(info.reason)
-    if found is None:  # a newer server's: as near as its code
-        code = next((code for code in grpc.StatusCode if code.value[0] == status.code), grpc.StatusCode.UNKNOWN)
-        found = WITHOUT_REASON.get(code, (InternalFault, ""))[0]
+    found = class_of(info.reason, status.code)
     violations = tuple(FieldViolation(v.field, v.description) for v in bad.field_violations)
     delay = duration_from_pb(retry.retry_delay) if retry.HasField("retry_delay") else timedelta(seconds=1)
-    return _build(found, status.message, dict(info.metadata), violations, delay)
+    return rebuilt(found, status.message, dict(info.metadata), violations, delay)
 
 
-def _build(
+def class_of(reason: str, number: int) -> type[MeshError]:
+    """Return the class of a reason; of one that only a newer server knows, as near as its code."""
+    code = next((code for code in grpc.StatusCode if code.value[0] == number), grpc.StatusCode.UNKNOWN)
+    return CLASSES.get(reason) or WITHOUT_REASON.get(code, (InternalFault, ""))[0]
+
+
+def rebuilt(
     found: type[MeshError],
     message: str,
     metadata: Mapping[str, str],

@@ -36,6 +36,12 @@ class Metrics:
             ["part", "method", "reason"],
             registry=self.registry,
         )
+        self.bulk_batches = Counter(
+            "recallmesh_retain_batches_total",
+            "Batches of bulk loads by their outcome: OK, or the reason of the failure.",
+            ["outcome"],
+            registry=self.registry,
+        )
         self.rpc = Histogram(
             "recallmesh_rpc_seconds",
             "Time of one RPC as the server saw it.",

@@ -1,13 +1,15 @@
 """Each port again, with the guard around every call; the composition root puts them on."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
 from recallmesh.core.bank import BankRef
 from recallmesh.core.encoder import Embedder, EmbedderInfo, EmbedKind, Reranker, RerankerInfo
+from recallmesh.core.errors import MeshError
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.recall import RecallAnswer, Recaller, RecallProgress, RecallRequest
-from recallmesh.core.retain import RetainAnswer, Retainer, RetainRequest
+from recallmesh.core.retain import BatchAnswer, RetainAnswer, Retainer, RetainRequest
 from recallmesh.core.tuning import EffectiveTuning, RecallTuning
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
 from recallmesh.telemetry.guard import Guard
@@ -150,13 +152,22 @@ class ObservedRecaller:
 
 
 class ObservedRetainer:
-    """A retainer whose every call is bounded, counted and traced."""
+    """A retainer whose every call is bounded, counted and traced; the batches of a stream it bounds itself."""
 
     def __init__(self, retainer: Retainer, *, timeout_s: float | None, metrics: Metrics) -> None:
         """Wrap a retainer, here or there."""
         self._retainer = retainer
+        self._metrics = metrics
         self._guard = Guard("retain", timeout_s=timeout_s, metrics=metrics)
 
     async def retain(self, request: RetainRequest) -> RetainAnswer:
         """As the retainer does."""
         return await self._guard.run("retain", self._retainer.retain(request))
+
+    async def stream(self, requests: AsyncIterator[RetainRequest]) -> AsyncGenerator[BatchAnswer, None]:
+        """As the retainer does, for as long as the caller goes on; each batch is counted by its outcome."""
+        async with aclosing(self._retainer.stream(requests)) as rows:
+            async for answer in self._guard.each("stream", rows):
+                reason = answer.outcome.reason if isinstance(answer.outcome, MeshError) else "OK"
+                self._metrics.bulk_batches.labels(reason).inc()
+                yield answer

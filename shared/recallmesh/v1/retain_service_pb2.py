@@ -25,45 +25,58 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from recallmesh.v1 import bank_pb2 as recallmesh_dot_v1_dot_bank__pb2
+from recallmesh.v1 import error_reason_pb2 as recallmesh_dot_v1_dot_error__reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recallmesh/v1/retain_service.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/bank.proto\"\xb3\x01\n\rRetainRequest\x12\x0f\n\x07\x62\x61nk_id\x18\x01 \x01(\t\x12(\n\x05items\x18\x02 \x03(\x0b\x32\x19.recallmesh.v1.RetainItem\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x0f\n\x07no_wait\x18\x04 \x01(\x08\x12+\n\x04mode\x18\x05 \x01(\x0e\x32\x1d.recallmesh.v1.ExtractionMode\x12\x15\n\rdocument_tags\x18\x06 \x03(\t\"\x91\x01\n\x0eRetainResponse\x12*\n\x05items\x18\x01 \x03(\x0b\x32\x1b.recallmesh.v1.RetainedItem\x12+\n\ndeliveries\x18\x02 \x03(\x0b\x32\x17.recallmesh.v1.Delivery\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08replayed\x18\x04 \x01(\x08\"C\n\x13RetainStreamRequest\x12,\n\x06retain\x18\x01 \x01(\x0b\x32\x1c.recallmesh.v1.RetainRequest\"Z\n\x14RetainStreamResponse\x12\x13\n\x0b\x62\x61tch_count\x18\x01 \x01(\x03\x12\x14\n\x0cmemory_count\x18\x02 \x01(\x03\x12\x17\n\x0flast_request_id\x18\x03 \x01(\t\"\xee\x03\n\nRetainItem\x12,\n\x07\x63ontent\x18\x01 \x03(\x0b\x32\x1b.recallmesh.v1.ContentBlock\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08timeless\x18\x04 \x01(\x08\x12\x0f\n\x07\x63ontext\x18\x05 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x06 \x01(\t\x12\x0c\n\x04tags\x18\x07 \x03(\t\x12\x39\n\x08metadata\x18\x08 \x03(\x0b\x32\'.recallmesh.v1.RetainItem.MetadataEntry\x12,\n\x08\x65ntities\x18\t \x03(\x0b\x32\x1a.recallmesh.v1.NamedEntity\x12\x34\n\x12observation_scopes\x18\n \x03(\x0b\x32\x18.recallmesh.v1.ScopeTags\x12.\n\x0bupdate_mode\x18\x0b \x01(\x0e\x32\x19.recallmesh.v1.UpdateMode\x12\x13\n\x0breceipt_uri\x18\x0c \x01(\t\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"X\n\x0c\x43ontentBlock\x12\x0e\n\x04text\x18\x01 \x01(\tH\x00\x12/\n\nattachment\x18\x02 \x01(\x0b\x32\x19.recallmesh.v1.AttachmentH\x00\x42\x07\n\x05\x62lock\".\n\nAttachment\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"K\n\x0bNamedEntity\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x14\n\x07resolve\x18\x03 \x01(\x08H\x00\x88\x01\x01\x42\n\n\x08_resolve\"\x7f\n\x0cRetainedItem\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x12\n\nmemory_ids\x18\x02 \x03(\t\x12\x11\n\tunchanged\x18\x03 \x01(\x08\x12\x33\n\nviolations\x18\x04 \x03(\x0b\x32\x1f.recallmesh.v1.DefenseViolation\"\x95\x01\n\x10\x44\x65\x66\x65nseViolation\x12\x30\n\x08\x64\x65tector\x18\x01 \x01(\x0e\x32\x1e.recallmesh.v1.DefenseDetector\x12,\n\x06\x61\x63tion\x18\x02 \x01(\x0e\x32\x1c.recallmesh.v1.DefenseAction\x12\x10\n\x08severity\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"T\n\x08\x44\x65livery\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12+\n\x05state\x18\x02 \x01(\x0e\x32\x1c.recallmesh.v1.DeliveryState\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t*Z\n\nUpdateMode\x12\x1b\n\x17UPDATE_MODE_UNSPECIFIED\x10\x00\x12\x17\n\x13UPDATE_MODE_REPLACE\x10\x01\x12\x16\n\x12UPDATE_MODE_APPEND\x10\x02*f\n\rDeliveryState\x12\x1e\n\x1a\x44\x45LIVERY_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_STATE_STORED\x10\x01\x12\x1a\n\x16\x44\x45LIVERY_STATE_PENDING\x10\x02\x32\xb1\x01\n\rRetainService\x12\x45\n\x06Retain\x12\x1c.recallmesh.v1.RetainRequest\x1a\x1d.recallmesh.v1.RetainResponse\x12Y\n\x0cRetainStream\x12\".recallmesh.v1.RetainStreamRequest\x1a#.recallmesh.v1.RetainStreamResponse(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recallmesh/v1/retain_service.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/bank.proto\x1a recallmesh/v1/error_reason.proto\"\xb3\x01\n\rRetainRequest\x12\x0f\n\x07\x62\x61nk_id\x18\x01 \x01(\t\x12(\n\x05items\x18\x02 \x03(\x0b\x32\x19.recallmesh.v1.RetainItem\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x0f\n\x07no_wait\x18\x04 \x01(\x08\x12+\n\x04mode\x18\x05 \x01(\x0e\x32\x1d.recallmesh.v1.ExtractionMode\x12\x15\n\rdocument_tags\x18\x06 \x03(\t\"\x91\x01\n\x0eRetainResponse\x12*\n\x05items\x18\x01 \x03(\x0b\x32\x1b.recallmesh.v1.RetainedItem\x12+\n\ndeliveries\x18\x02 \x03(\x0b\x32\x17.recallmesh.v1.Delivery\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08replayed\x18\x04 \x01(\x08\"A\n\x11RetainBulkRequest\x12,\n\x06retain\x18\x01 \x01(\x0b\x32\x1c.recallmesh.v1.RetainRequest\"\x96\x01\n\x12RetainBulkResponse\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x31\n\x08retained\x18\x02 \x01(\x0b\x32\x1d.recallmesh.v1.RetainResponseH\x00\x12.\n\x07\x66\x61ilure\x18\x03 \x01(\x0b\x32\x1b.recallmesh.v1.BatchFailureH\x00\x42\t\n\x07outcome\"\xaa\x02\n\x0c\x42\x61tchFailure\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12*\n\x06reason\x18\x02 \x01(\x0e\x32\x1a.recallmesh.v1.ErrorReason\x12\x0f\n\x07message\x18\x03 \x01(\t\x12;\n\x08metadata\x18\x04 \x03(\x0b\x32).recallmesh.v1.BatchFailure.MetadataEntry\x12\x31\n\nviolations\x18\x05 \x03(\x0b\x32\x1d.recallmesh.v1.BatchViolation\x12.\n\x0bretry_delay\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"4\n\x0e\x42\x61tchViolation\x12\r\n\x05\x66ield\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x02 \x01(\t\"C\n\x13RetainStreamRequest\x12,\n\x06retain\x18\x01 \x01(\x0b\x32\x1c.recallmesh.v1.RetainRequest\"\x88\x01\n\x14RetainStreamResponse\x12\x13\n\x0b\x62\x61tch_count\x18\x01 \x01(\x03\x12\x14\n\x0cmemory_count\x18\x02 \x01(\x03\x12\x17\n\x0flast_request_id\x18\x03 \x01(\t\x12,\n\x07\x66\x61ilure\x18\x04 \x01(\x0b\x32\x1b.recallmesh.v1.BatchFailure\"\xee\x03\n\nRetainItem\x12,\n\x07\x63ontent\x18\x01 \x03(\x0b\x32\x1b.recallmesh.v1.ContentBlock\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nutc_offset\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08timeless\x18\x04 \x01(\x08\x12\x0f\n\x07\x63ontext\x18\x05 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x06 \x01(\t\x12\x0c\n\x04tags\x18\x07 \x03(\t\x12\x39\n\x08metadata\x18\x08 \x03(\x0b\x32\'.recallmesh.v1.RetainItem.MetadataEntry\x12,\n\x08\x65ntities\x18\t \x03(\x0b\x32\x1a.recallmesh.v1.NamedEntity\x12\x34\n\x12observation_scopes\x18\n \x03(\x0b\x32\x18.recallmesh.v1.ScopeTags\x12.\n\x0bupdate_mode\x18\x0b \x01(\x0e\x32\x19.recallmesh.v1.UpdateMode\x12\x13\n\x0breceipt_uri\x18\x0c \x01(\t\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"X\n\x0c\x43ontentBlock\x12\x0e\n\x04text\x18\x01 \x01(\tH\x00\x12/\n\nattachment\x18\x02 \x01(\x0b\x32\x19.recallmesh.v1.AttachmentH\x00\x42\x07\n\x05\x62lock\".\n\nAttachment\x12\x12\n\nmedia_type\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"K\n\x0bNamedEntity\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x14\n\x07resolve\x18\x03 \x01(\x08H\x00\x88\x01\x01\x42\n\n\x08_resolve\"\x7f\n\x0cRetainedItem\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x12\n\nmemory_ids\x18\x02 \x03(\t\x12\x11\n\tunchanged\x18\x03 \x01(\x08\x12\x33\n\nviolations\x18\x04 \x03(\x0b\x32\x1f.recallmesh.v1.DefenseViolation\"\x95\x01\n\x10\x44\x65\x66\x65nseViolation\x12\x30\n\x08\x64\x65tector\x18\x01 \x01(\x0e\x32\x1e.recallmesh.v1.DefenseDetector\x12,\n\x06\x61\x63tion\x18\x02 \x01(\x0e\x32\x1c.recallmesh.v1.DefenseAction\x12\x10\n\x08severity\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"T\n\x08\x44\x65livery\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12+\n\x05state\x18\x02 \x01(\x0e\x32\x1c.recallmesh.v1.DeliveryState\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t*Z\n\nUpdateMode\x12\x1b\n\x17UPDATE_MODE_UNSPECIFIED\x10\x00\x12\x17\n\x13UPDATE_MODE_REPLACE\x10\x01\x12\x16\n\x12UPDATE_MODE_APPEND\x10\x02*f\n\rDeliveryState\x12\x1e\n\x1a\x44\x45LIVERY_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_STATE_STORED\x10\x01\x12\x1a\n\x16\x44\x45LIVERY_STATE_PENDING\x10\x02\x32\x88\x02\n\rRetainService\x12\x45\n\x06Retain\x12\x1c.recallmesh.v1.RetainRequest\x1a\x1d.recallmesh.v1.RetainResponse\x12U\n\nRetainBulk\x12 .recallmesh.v1.RetainBulkRequest\x1a!.recallmesh.v1.RetainBulkResponse(\x01\x30\x01\x12Y\n\x0cRetainStream\x12\".recallmesh.v1.RetainStreamRequest\x1a#.recallmesh.v1.RetainStreamResponse(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.retain_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_BATCHFAILURE_METADATAENTRY']._loaded_options = None
+  _globals['_BATCHFAILURE_METADATAENTRY']._serialized_options = b'8\001'
   _globals['_RETAINITEM_METADATAENTRY']._loaded_options = None
   _globals['_RETAINITEM_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_UPDATEMODE']._serialized_start=1714
-  _globals['_UPDATEMODE']._serialized_end=1804
-  _globals['_DELIVERYSTATE']._serialized_start=1806
-  _globals['_DELIVERYSTATE']._serialized_end=1908
-  _globals['_RETAINREQUEST']._serialized_start=145
-  _globals['_RETAINREQUEST']._serialized_end=324
-  _globals['_RETAINRESPONSE']._serialized_start=327
-  _globals['_RETAINRESPONSE']._serialized_end=472
-  _globals['_RETAINSTREAMREQUEST']._serialized_start=474
-  _globals['_RETAINSTREAMREQUEST']._serialized_end=541
-  _globals['_RETAINSTREAMRESPONSE']._serialized_start=543
-  _globals['_RETAINSTREAMRESPONSE']._serialized_end=633
-  _globals['_RETAINITEM']._serialized_start=636
-  _globals['_RETAINITEM']._serialized_end=1130
-  _globals['_RETAINITEM_METADATAENTRY']._serialized_start=1083
-  _globals['_RETAINITEM_METADATAENTRY']._serialized_end=1130
-  _globals['_CONTENTBLOCK']._serialized_start=1132
-  _globals['_CONTENTBLOCK']._serialized_end=1220
-  _globals['_ATTACHMENT']._serialized_start=1222
-  _globals['_ATTACHMENT']._serialized_end=1268
-  _globals['_NAMEDENTITY']._serialized_start=1270
-  _globals['_NAMEDENTITY']._serialized_end=1345
-  _globals['_RETAINEDITEM']._serialized_start=1347
-  _globals['_RETAINEDITEM']._serialized_end=1474
-  _globals['_DEFENSEVIOLATION']._serialized_start=1477
-  _globals['_DEFENSEVIOLATION']._serialized_end=1626
-  _globals['_DELIVERY']._serialized_start=1628
-  _globals['_DELIVERY']._serialized_end=1712
-  _globals['_RETAINSERVICE']._serialized_start=1911
-  _globals['_RETAINSERVICE']._serialized_end=2088
+  _globals['_UPDATEMODE']._serialized_start=2370
+  _globals['_UPDATEMODE']._serialized_end=2460
+  _globals['_DELIVERYSTATE']._serialized_start=2462
+  _globals['_DELIVERYSTATE']._serialized_end=2564
+  _globals['_RETAINREQUEST']._serialized_start=179
+  _globals['_RETAINREQUEST']._serialized_end=358
+  _globals['_RETAINRESPONSE']._serialized_start=361
+  _globals['_RETAINRESPONSE']._serialized_end=506
+  _globals['_RETAINBULKREQUEST']._serialized_start=508
+  _globals['_RETAINBULKREQUEST']._serialized_end=573
+  _globals['_RETAINBULKRESPONSE']._serialized_start=576
+  _globals['_RETAINBULKRESPONSE']._serialized_end=726
+  _globals['_BATCHFAILURE']._serialized_start=729
+  _globals['_BATCHFAILURE']._serialized_end=1027
+  _globals['_BATCHFAILURE_METADATAENTRY']._serialized_start=980
+  _globals['_BATCHFAILURE_METADATAENTRY']._serialized_end=1027
+  _globals['_BATCHVIOLATION']._serialized_start=1029
+  _globals['_BATCHVIOLATION']._serialized_end=1081
+  _globals['_RETAINSTREAMREQUEST']._serialized_start=1083
+  _globals['_RETAINSTREAMREQUEST']._serialized_end=1150
+  _globals['_RETAINSTREAMRESPONSE']._serialized_start=1153
+  _globals['_RETAINSTREAMRESPONSE']._serialized_end=1289
+  _globals['_RETAINITEM']._serialized_start=1292
+  _globals['_RETAINITEM']._serialized_end=1786
+  _globals['_RETAINITEM_METADATAENTRY']._serialized_start=980
+  _globals['_RETAINITEM_METADATAENTRY']._serialized_end=1027
+  _globals['_CONTENTBLOCK']._serialized_start=1788
+  _globals['_CONTENTBLOCK']._serialized_end=1876
+  _globals['_ATTACHMENT']._serialized_start=1878
+  _globals['_ATTACHMENT']._serialized_end=1924
+  _globals['_NAMEDENTITY']._serialized_start=1926
+  _globals['_NAMEDENTITY']._serialized_end=2001
+  _globals['_RETAINEDITEM']._serialized_start=2003
+  _globals['_RETAINEDITEM']._serialized_end=2130
+  _globals['_DEFENSEVIOLATION']._serialized_start=2133
+  _globals['_DEFENSEVIOLATION']._serialized_end=2282
+  _globals['_DELIVERY']._serialized_start=2284
+  _globals['_DELIVERY']._serialized_end=2368
+  _globals['_RETAINSERVICE']._serialized_start=2567
+  _globals['_RETAINSERVICE']._serialized_end=2831
 # @@protoc_insertion_point(module_scope)

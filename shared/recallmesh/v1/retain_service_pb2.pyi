@@ -11,6 +11,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from recallmesh.v1 import bank_pb2 as _bank_pb2
+from recallmesh.v1 import error_reason_pb2 as _error_reason_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -158,6 +159,160 @@ class RetainResponse(_message.Message):
 Global___RetainResponse: _TypeAlias = RetainResponse  # noqa: Y015
 
 @_typing.final
+class RetainBulkRequest(_message.Message):
+    """One batch of a bulk load."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RETAIN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def retain(self) -> Global___RetainRequest:
+        """The batch. Required; it needs a request id, and no_wait is refused."""
+
+    def __init__(
+        self,
+        *,
+        retain: Global___RetainRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["retain", b"retain"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["retain", b"retain"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetainBulkRequest: _TypeAlias = RetainBulkRequest  # noqa: Y015
+
+@_typing.final
+class RetainBulkResponse(_message.Message):
+    """What became of one batch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    RETAINED_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The batch's request id. Empty when it had none, which is a failure."""
+    @_builtins.property
+    def retained(self) -> Global___RetainResponse:
+        """All of it was kept."""
+
+    @_builtins.property
+    def failure(self) -> Global___BatchFailure:
+        """Nothing of it was kept."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        retained: Global___RetainResponse | None = ...,
+        failure: Global___BatchFailure | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "outcome", b"outcome", "retained", b"retained"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "outcome", b"outcome", "request_id", b"request_id", "retained", b"retained"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["retained", "failure"]  # noqa: Y015
+    _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
+
+Global___RetainBulkResponse: _TypeAlias = RetainBulkResponse  # noqa: Y015
+
+@_typing.final
+class BatchFailure(_message.Message):
+    """Why a batch was not kept: what a Retain of it would have ended with."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MetadataEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CODE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    VIOLATIONS_FIELD_NUMBER: _builtins.int
+    RETRY_DELAY_FIELD_NUMBER: _builtins.int
+    code: _builtins.int
+    """The gRPC status code, such as 3 for INVALID_ARGUMENT; never 0."""
+    reason: _error_reason_pb2.ErrorReason.ValueType
+    """The reason, for programs: that of google.rpc.ErrorInfo."""
+    message: _builtins.str
+    """What is wrong, for people, of at most 512 bytes."""
+    @_builtins.property
+    def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """What a program may need to know, such as the bank's id: that of google.rpc.ErrorInfo. Empty when there is nothing."""
+
+    @_builtins.property
+    def violations(self) -> _containers.RepeatedCompositeFieldContainer[Global___BatchViolation]:
+        """The fields that were refused, as paths in the batch (items[3].content). Empty unless the code is INVALID_ARGUMENT."""
+
+    @_builtins.property
+    def retry_delay(self) -> _duration_pb2.Duration:
+        """How long to wait before it is sent again. Absent unless the code is RESOURCE_EXHAUSTED."""
+
+    def __init__(
+        self,
+        *,
+        code: _builtins.int = ...,
+        reason: _error_reason_pb2.ErrorReason.ValueType = ...,
+        message: _builtins.str = ...,
+        metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        violations: _abc.Iterable[Global___BatchViolation] | None = ...,
+        retry_delay: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["retry_delay", b"retry_delay"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "message", b"message", "metadata", b"metadata", "reason", b"reason", "retry_delay", b"retry_delay", "violations", b"violations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchFailure: _TypeAlias = BatchFailure  # noqa: Y015
+
+@_typing.final
+class BatchViolation(_message.Message):
+    """A field of a batch that was refused."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIELD_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    field: _builtins.str
+    """The field's path in the batch."""
+    description: _builtins.str
+    """Why, for people."""
+    def __init__(
+        self,
+        *,
+        field: _builtins.str = ...,
+        description: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "field", b"field"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchViolation: _TypeAlias = BatchViolation  # noqa: Y015
+
+@_typing.final
 class RetainStreamRequest(_message.Message):
     """One batch of a stream."""
 
@@ -166,7 +321,7 @@ class RetainStreamRequest(_message.Message):
     RETAIN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def retain(self) -> Global___RetainRequest:
-        """The batch. Every batch needs a request id."""
+        """The batch. Required; it needs a request id, and no_wait is refused."""
 
     def __init__(
         self,
@@ -190,22 +345,28 @@ class RetainStreamResponse(_message.Message):
     BATCH_COUNT_FIELD_NUMBER: _builtins.int
     MEMORY_COUNT_FIELD_NUMBER: _builtins.int
     LAST_REQUEST_ID_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
     batch_count: _builtins.int
-    """How many batches are kept."""
+    """How many batches are kept, from the first."""
     memory_count: _builtins.int
     """How many memories came of them."""
     last_request_id: _builtins.str
     """The request id of the last batch that is kept. Empty when none is."""
+    @_builtins.property
+    def failure(self) -> Global___BatchFailure:
+        """Why the batch after it was not kept. Absent when all were."""
+
     def __init__(
         self,
         *,
         batch_count: _builtins.int = ...,
         memory_count: _builtins.int = ...,
         last_request_id: _builtins.str = ...,
+        failure: Global___BatchFailure | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_count", b"batch_count", "last_request_id", b"last_request_id", "memory_count", b"memory_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_count", b"batch_count", "failure", b"failure", "last_request_id", b"last_request_id", "memory_count", b"memory_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

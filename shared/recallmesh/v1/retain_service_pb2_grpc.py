@@ -40,6 +40,11 @@ class RetainServiceStub:
                 request_serializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainRequest.SerializeToString,
                 response_deserializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainResponse.FromString,
                 _registered_method=True)
+        self.RetainBulk = channel.stream_stream(
+                '/recallmesh.v1.RetainService/RetainBulk',
+                request_serializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainBulkRequest.SerializeToString,
+                response_deserializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainBulkResponse.FromString,
+                _registered_method=True)
         self.RetainStream = channel.stream_unary(
                 '/recallmesh.v1.RetainService/RetainStream',
                 request_serializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainStreamRequest.SerializeToString,
@@ -59,9 +64,27 @@ class RetainServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RetainBulk(self, request_iterator, context):
+        """Keeps many things, batch by batch, and answers each batch in the order they came. Each batch is atomic, the stream is
+        not: a batch that is refused is answered with its failure, nothing of it is kept, and the stream goes on. Only bytes
+        that are no message, or a message of more than 4 MiB, end it (INVALID_ARGUMENT).
+
+        A few batches are worked on at once, those of the same document or request id one after the other. More are not read
+        until an answer was taken: who sends faster than the work is done is held back by flow control. An append to a
+        document whose batch before it in the stream failed is not kept either (FAILED_PRECONDITION), so that no document
+        lacks a piece in its midst.
+
+        The stream has no deadline but the caller's own; each batch has that of a Retain. A server that leaves reads no more,
+        answers what it has in hand and ends the stream with UNAVAILABLE: send what was not answered again, with the same
+        request ids. To cancel the call stops the work in hand.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RetainStream(self, request_iterator, context):
-        """Keeps many things, batch by batch. Each message is atomic, the stream is not: the response says how far it came,
-        and the same request ids may be sent again.
+        """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
+        The same request ids may be sent again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -74,6 +97,11 @@ def add_RetainServiceServicer_to_server(servicer, server):
                     servicer.Retain,
                     request_deserializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainRequest.FromString,
                     response_serializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainResponse.SerializeToString,
+            ),
+            'RetainBulk': grpc.stream_stream_rpc_method_handler(
+                    servicer.RetainBulk,
+                    request_deserializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainBulkRequest.FromString,
+                    response_serializer=recallmesh_dot_v1_dot_retain__service__pb2.RetainBulkResponse.SerializeToString,
             ),
             'RetainStream': grpc.stream_unary_rpc_method_handler(
                     servicer.RetainStream,
@@ -109,6 +137,33 @@ class RetainService:
             '/recallmesh.v1.RetainService/Retain',
             recallmesh_dot_v1_dot_retain__service__pb2.RetainRequest.SerializeToString,
             recallmesh_dot_v1_dot_retain__service__pb2.RetainResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetainBulk(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/recallmesh.v1.RetainService/RetainBulk',
+            recallmesh_dot_v1_dot_retain__service__pb2.RetainBulkRequest.SerializeToString,
+            recallmesh_dot_v1_dot_retain__service__pb2.RetainBulkResponse.FromString,
             options,
             channel_credentials,
             insecure,

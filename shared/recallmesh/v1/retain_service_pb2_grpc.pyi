@@ -37,9 +37,23 @@ class RetainServiceStub:
     """Keeps things in a bank, all or nothing: one ledger transaction, then all arms at once. What an arm missed is
     delivered later.
     """
+    RetainBulk: _grpc.StreamStreamMultiCallable[_retain_service_pb2.RetainBulkRequest, _retain_service_pb2.RetainBulkResponse]
+    """Keeps many things, batch by batch, and answers each batch in the order they came. Each batch is atomic, the stream is
+    not: a batch that is refused is answered with its failure, nothing of it is kept, and the stream goes on. Only bytes
+    that are no message, or a message of more than 4 MiB, end it (INVALID_ARGUMENT).
+
+    A few batches are worked on at once, those of the same document or request id one after the other. More are not read
+    until an answer was taken: who sends faster than the work is done is held back by flow control. An append to a
+    document whose batch before it in the stream failed is not kept either (FAILED_PRECONDITION), so that no document
+    lacks a piece in its midst.
+
+    The stream has no deadline but the caller's own; each batch has that of a Retain. A server that leaves reads no more,
+    answers what it has in hand and ends the stream with UNAVAILABLE: send what was not answered again, with the same
+    request ids. To cancel the call stops the work in hand.
+    """
     RetainStream: _grpc.StreamUnaryMultiCallable[_retain_service_pb2.RetainStreamRequest, _retain_service_pb2.RetainStreamResponse]
-    """Keeps many things, batch by batch. Each message is atomic, the stream is not: the response says how far it came,
-    and the same request ids may be sent again.
+    """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
+    The same request ids may be sent again.
     """
 
 @_typing.type_check_only
@@ -51,9 +65,23 @@ class RetainServiceAsyncStub(RetainServiceStub):
     """Keeps things in a bank, all or nothing: one ledger transaction, then all arms at once. What an arm missed is
     delivered later.
     """
+    RetainBulk: _aio.StreamStreamMultiCallable[_retain_service_pb2.RetainBulkRequest, _retain_service_pb2.RetainBulkResponse]  # type: ignore[assignment]
+    """Keeps many things, batch by batch, and answers each batch in the order they came. Each batch is atomic, the stream is
+    not: a batch that is refused is answered with its failure, nothing of it is kept, and the stream goes on. Only bytes
+    that are no message, or a message of more than 4 MiB, end it (INVALID_ARGUMENT).
+
+    A few batches are worked on at once, those of the same document or request id one after the other. More are not read
+    until an answer was taken: who sends faster than the work is done is held back by flow control. An append to a
+    document whose batch before it in the stream failed is not kept either (FAILED_PRECONDITION), so that no document
+    lacks a piece in its midst.
+
+    The stream has no deadline but the caller's own; each batch has that of a Retain. A server that leaves reads no more,
+    answers what it has in hand and ends the stream with UNAVAILABLE: send what was not answered again, with the same
+    request ids. To cancel the call stops the work in hand.
+    """
     RetainStream: _aio.StreamUnaryMultiCallable[_retain_service_pb2.RetainStreamRequest, _retain_service_pb2.RetainStreamResponse]  # type: ignore[assignment]
-    """Keeps many things, batch by batch. Each message is atomic, the stream is not: the response says how far it came,
-    and the same request ids may be sent again.
+    """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
+    The same request ids may be sent again.
     """
 
 class RetainServiceServicer:
@@ -68,13 +96,32 @@ class RetainServiceServicer:
         delivered later.
         """
 
+    def RetainBulk(
+        self,
+        request_iterator: _MaybeAsyncIterator[_retain_service_pb2.RetainBulkRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_retain_service_pb2.RetainBulkResponse], _abc.AsyncIterator[_retain_service_pb2.RetainBulkResponse]]:
+        """Keeps many things, batch by batch, and answers each batch in the order they came. Each batch is atomic, the stream is
+        not: a batch that is refused is answered with its failure, nothing of it is kept, and the stream goes on. Only bytes
+        that are no message, or a message of more than 4 MiB, end it (INVALID_ARGUMENT).
+
+        A few batches are worked on at once, those of the same document or request id one after the other. More are not read
+        until an answer was taken: who sends faster than the work is done is held back by flow control. An append to a
+        document whose batch before it in the stream failed is not kept either (FAILED_PRECONDITION), so that no document
+        lacks a piece in its midst.
+
+        The stream has no deadline but the caller's own; each batch has that of a Retain. A server that leaves reads no more,
+        answers what it has in hand and ends the stream with UNAVAILABLE: send what was not answered again, with the same
+        request ids. To cancel the call stops the work in hand.
+        """
+
     def RetainStream(
         self,
         request_iterator: _MaybeAsyncIterator[_retain_service_pb2.RetainStreamRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_retain_service_pb2.RetainStreamResponse, _abc.Awaitable[_retain_service_pb2.RetainStreamResponse]]:
-        """Keeps many things, batch by batch. Each message is atomic, the stream is not: the response says how far it came,
-        and the same request ids may be sent again.
+        """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
+        The same request ids may be sent again.
         """
 
 def add_RetainServiceServicer_to_server(servicer: RetainServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
