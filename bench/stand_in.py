@@ -68,9 +68,9 @@ class ReadyLedger:
 
 
 class Timeless:
-    """A time reader that finds nothing."""
+    """Finds no time in any query."""
 
-    def read(self, text: str, now: datetime) -> TimeReading | None:  # noqa: ARG002 -- as the port
+    async def read(self, text: str, now: datetime) -> TimeReading | None:  # noqa: ARG002 -- as the port
         return None
 
 

@@ -239,7 +239,7 @@ class Assembly:
         if address:
             recaller = RemoteRecaller(await self._channel(address))
         else:
-            recaller = parts.recaller(
+            opening = parts.open_recaller(
                 self.settings,
                 ledger=await self.ledger(),
                 arms=await self.arms(),
@@ -247,6 +247,7 @@ class Assembly:
                 reranker=await self.reranker(),
                 tokens=await self._tokens(),
             )
+            recaller = await self._enter(opening)
         return ObservedRecaller(recaller, timeout_s=self.settings.recall.timeout_s, metrics=self.metrics)
 
     async def _open_retainer(self) -> Retainer:

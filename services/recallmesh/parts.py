@@ -183,7 +183,8 @@ async def open_graph_arm(settings: Settings, vectors: VectorIndex, info: Embedde
         )
 
 
-def recaller(
+@asynccontextmanager
+async def open_recaller(
     settings: Settings,
     *,
     ledger: Ledger,
@@ -191,21 +192,23 @@ def recaller(
     embedder: Embedder,
     reranker: Reranker | None,
     tokens: TokenCounter,
-) -> Recaller:
-    """Make the orchestrator."""
+) -> AsyncIterator[Recaller]:
+    """Make the orchestrator, with threads for reading queries."""
     from recallmesh.recall.orchestrator import Orchestrator
+    from recallmesh.recall.times import open_times
     from recallmesh.when.reader import GrammarTimeReader
 
-    return Orchestrator(
-        ledger=ledger,
-        arms=arms,
-        embedder=embedder,
-        reranker=reranker,
-        times=GrammarTimeReader(),
-        tokens=tokens,
-        now=system_clock,
-        defaults=settings.recall.defaults(),
-    )
+    async with open_times(GrammarTimeReader()) as times:
+        yield Orchestrator(
+            ledger=ledger,
+            arms=arms,
+            embedder=embedder,
+            reranker=reranker,
+            times=times,
+            tokens=tokens,
+            now=system_clock,
+            defaults=settings.recall.defaults(),
+        )
 
 
 @asynccontextmanager

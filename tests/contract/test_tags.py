@@ -99,7 +99,7 @@ async def bank(tmp_path_factory) -> AsyncIterator[Bank]:
         uid = (await faces.admin.create_bank(REF)).uid
         marked = await write_marked(faces, folder, REF)
         arms = await assembly.arms()
-        heedless = parts.recaller(
+        opening = parts.open_recaller(
             mesh_settings,
             ledger=await assembly.ledger(),
             arms={name: Heedless(arm) for name, arm in arms.items()},
@@ -107,6 +107,7 @@ async def bank(tmp_path_factory) -> AsyncIterator[Bank]:
             reranker=None,
             tokens=BpeTokenCounter(),
         )
+        heedless = await assembly.stack.enter_async_context(opening)
         hosted = (host_recaller(faces.recaller), host_admin(faces.admin), host_arms(arms))
         async with open_loopback(*hosted, host_vectors(await assembly.vectors())) as channel:
             yield Bank(uid, faces, marked, assembly, channel, heedless)

@@ -142,7 +142,7 @@ class FakeTimes:
     def __init__(self, reading=None) -> None:
         self.reading, self.asked = reading, []
 
-    def read(self, text, now):
+    async def read(self, text, now):
         self.asked.append((text, now))
         return self.reading
 

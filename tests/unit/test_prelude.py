@@ -47,12 +47,12 @@ async def test_the_query_is_embedded_while_the_bank_is_read():
 
 
 async def test_the_query_is_read_for_a_time_while_the_bank_is_read():
-    loop, begun = asyncio.get_running_loop(), asyncio.Event()
+    begun = asyncio.Event()
 
     class Times(FakeTimes):
-        def read(self, text, now):
-            loop.call_soon_threadsafe(begun.set)
-            return super().read(text, now)
+        async def read(self, text, now):
+            begun.set()
+            return await super().read(text, now)
 
     answer = await mesh(ledger=SlowLedger(begun), times=Times(reading())).recall("what happened last week")
     assert answer.window.window == LAST_WEEK

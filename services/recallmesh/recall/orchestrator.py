@@ -16,7 +16,7 @@ from recallmesh.core.recall import PartState, RecallAnswer, RecallProgress, Reca
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.tuning import EffectiveTuning, RecallTuning
-from recallmesh.core.when import TimeReader
+from recallmesh.core.when import QueryTimes
 from recallmesh.recall import boosts, brief, plan, question, source
 from recallmesh.recall.assembly import Assembly, Stages, recalled
 from recallmesh.recall.call import Call
@@ -48,7 +48,7 @@ class Orchestrator:
         arms: Mapping[ArmName, Arm],
         embedder: Embedder | None,
         reranker: Reranker | None,
-        times: TimeReader,
+        times: QueryTimes,
         tokens: TokenCounter,
         now: Clock,
         defaults: RecallDefaults,

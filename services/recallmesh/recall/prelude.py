@@ -13,7 +13,7 @@ from recallmesh.core.encoder import Embedder, EmbedKind
 from recallmesh.core.errors import MeshError
 from recallmesh.core.recall import PartReport, PartState, WindowReading
 from recallmesh.core.time import Window
-from recallmesh.core.when import TimeReader
+from recallmesh.core.when import QueryTimes
 from recallmesh.recall.fault import silence
 from recallmesh.recall.question import Question
 from recallmesh.recall.stopwatch import Stopwatch
@@ -43,7 +43,7 @@ async def open_prelude(
     question: Question,
     window: Window | None,
     embedder: Embedder | None,
-    times: TimeReader,
+    times: QueryTimes,
     *,
     embeds: bool,
     by: float,
@@ -66,7 +66,7 @@ async def open_prelude(
 
 
 async def _read_window(
-    question: Question, window: Window | None, times: TimeReader, by: float, watch: Stopwatch
+    question: Question, window: Window | None, times: QueryTimes, by: float, watch: Stopwatch
 ) -> tuple[WindowReading | None, str]:
     if window is not None:
         return WindowReading(window, "caller"), ""
@@ -74,7 +74,7 @@ async def _read_window(
     try:
         with watch.phase("time"):
             async with asyncio.timeout_at(by):
-                reading = await asyncio.to_thread(times.read, text, question.asked_at)
+                reading = await times.read(text, question.asked_at)
     except TimeoutError:
         return None, "the query was not read for a time within its share of the deadline"
     if reading is None:

@@ -18,7 +18,7 @@ class TimeReading:
 
 
 class TimeReader(Protocol):
-    """Reads time expressions; pure computing, to be called off the event loop for long texts."""
+    """Reads time expressions; pure computing, to be called off the event loop."""
 
     def read(self, text: str, now: datetime) -> TimeReading | None:
         """Return the period a *query* asks about, relative to ``now`` in its UTC offset; ``None`` when in doubt."""
@@ -26,4 +26,12 @@ class TimeReader(Protocol):
 
     def read_all(self, text: str, now: datetime) -> tuple[TimeReading, ...]:
         """Return every time named in a *statement*, in order, without overlap."""
+        ...
+
+
+class QueryTimes(Protocol):
+    """Reads queries for a time off the event loop, where a long one delays no other work."""
+
+    async def read(self, text: str, now: datetime) -> TimeReading | None:
+        """Return what ``TimeReader.read`` does; one that is cancelled before it was begun is not read."""
         ...
