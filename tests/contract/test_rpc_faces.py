@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
-import grpc
-import grpc.aio
 import pytest
 from loopback import open_loopback
 
@@ -59,13 +57,6 @@ from recallmesh.rpc.admin import RemoteAdmin, host_admin
 from recallmesh.rpc.recaller import RemoteRecaller, host_recaller
 from recallmesh.rpc.retainer import RemoteRetainer, host_retainer
 from recallmesh.rpc.text import bank_json, banks_json, recall_answer_json, retain_answer_json, stats_json
-from recallmesh.v1 import (
-    bank_service_pb2,
-    document_service_pb2,
-    entity_service_pb2,
-    memory_service_pb2,
-    operation_service_pb2,
-)
 
 DAY = datetime(2026, 8, 19, 10, tzinfo=UTC)
 REF = BankRef("b")
@@ -417,28 +408,6 @@ async def test_a_tag_test_travels_whole_to_where_things_are_read(admin, registry
     await admin.list_documents(REF, PageRequest(), visible=visible)
     await admin.list_chunks(REF, "d", PageRequest(1), visible=visible)
     assert registry.tests == [visible] * 5
-
-
-def with_request_ids():
-    """Every administrative call that has a request id, by its path; but an import, which comes as a stream."""
-    files = [pb.DESCRIPTOR for pb in (bank_service_pb2, document_service_pb2, memory_service_pb2, entity_service_pb2)]
-    for file in (*files, operation_service_pb2.DESCRIPTOR):
-        for service in file.services_by_name.values():
-            for method in service.methods:
-                if "request_id" in method.input_type.fields_by_name and not method.client_streaming:
-                    yield f"/{service.full_name}/{method.name}", method.input_type._concrete_class
-
-
-async def test_a_request_id_that_would_not_be_kept_is_refused_and_nothing_is_done(channel, registry):
-    calls = dict(with_request_ids())
-    assert len(calls) >= 15
-    for path, message in calls.items():
-        call = channel.unary_unary(path, request_serializer=bytes, response_deserializer=bytes)
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await call(message(bank_id="b", request_id="r-1").SerializeToString())
-        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-        assert caught.value.details() == "request_id is not kept for this call yet: leave it out"
-    assert registry.done == []
 
 
 async def test_answers_as_text_are_the_protos_json(registry):

@@ -50,7 +50,7 @@ class SqlBanks:
 
     async def get_bank(self, ref: BankRef) -> Bank:
         """Return a bank."""
-        return await self._database.read(lambda connection: _get(connection, ref))
+        return await self._database.read(lambda connection: get_bank(connection, ref))
 
     async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
         """List a tenant's banks by id."""
@@ -71,7 +71,7 @@ class SqlBanks:
         """Change a bank; ``version`` 0 takes any, another must be the bank's, else ``ConflictingWrite``."""
 
         def work(connection: Connection) -> Bank:
-            bank = _get(connection, ref, lock=True)
+            bank = get_bank(connection, ref, lock=True)
             if version not in (0, bank.version):
                 raise ConflictingWrite(f"bank {ref.bank_id!r} has version {bank.version}, not {version}")
             changes: dict[str, object] = {"version": bank.version + 1}
@@ -80,7 +80,7 @@ class SqlBanks:
             if config is not None:
                 changes["config"] = _dumped(config)
             connection.execute(update(banks).where(banks.c.uid == bank.uid).values(changes))
-            return _get(connection, ref)
+            return get_bank(connection, ref)
 
         return await self._database.write(work)
 
@@ -88,7 +88,7 @@ class SqlBanks:
         """Delete a bank with all it holds; what waited for its indexes gives way to its removal from them."""
 
         def work(connection: Connection) -> None:
-            bank = _get(connection, ref, lock=True)
+            bank = get_bank(connection, ref, lock=True)
             connection.execute(delete(outbox).where(outbox.c.bank_uid == bank.uid))
             connection.execute(delete(banks).where(banks.c.uid == bank.uid))
             put_rows(connection, bank.uid, OutboxAction.DROP_BANK, [("", 0)], arms, Due(at))
@@ -126,7 +126,8 @@ def _named(ref: BankRef) -> dict[str, str]:
     return {"tenant": ref.tenant, "bank_id": ref.bank_id}
 
 
-def _get(connection: Connection, ref: BankRef, *, lock: bool = False) -> Bank:
+def get_bank(connection: Connection, ref: BankRef, *, lock: bool = False) -> Bank:
+    """Return a bank; ``lock`` keeps it as it is until the transaction ends; raises ``BankNotFound``."""
     row = connection.execute(_OF_REF_LOCKED if lock else _OF_REF, _named(ref)).first()
     if row is None:
         raise BankNotFound(ref.bank_id)

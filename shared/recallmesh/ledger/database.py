@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 from sqlite3 import Error as SqliteError
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import structlog
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, make_url
@@ -38,6 +38,19 @@ _CAUSES = {"disk is full": "the disk is full", "readonly database": "the databas
 _log = structlog.get_logger("recallmesh.ledger")
 
 
+class Wrap(Protocol):
+    """What is put around the work of a write: asked on the event loop, what it returns runs in the transaction."""
+
+    def __call__(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+        """Return the work to do instead."""
+        ...
+
+
+def as_it_is(work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+    """Put nothing around it."""
+    return work
+
+
 class Database:
     """Runs transactions, each as a whole in a thread, so that the event loop neither computes nor holds a lock.
 
@@ -45,8 +58,9 @@ class Database:
     start; reads see one state and wait for no write. A caller that is cancelled leaves its transaction to end alone.
     """
 
-    def __init__(self, url: str, *, readers: int) -> None:
-        """Prepare both doors; nothing is opened yet."""
+    def __init__(self, url: str, *, readers: int, wrap: Wrap = as_it_is) -> None:
+        """Prepare both doors; nothing is opened yet. ``wrap`` is put around the work of every write."""
+        self._wrap = wrap
         self._write_engine = _open_engine(url, size=1, writes=True)
         self._read_engine = _open_engine(url, size=readers, writes=False)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ledger-write")
@@ -58,7 +72,7 @@ class Database:
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run a writing transaction: all of it or nothing."""
-        return await self._run(self._writer, self._write_engine, work)
+        return await self._run(self._writer, self._write_engine, self._wrap(work))
 
     async def close(self) -> None:
         """Let running transactions end, then close all connections."""
@@ -169,9 +183,9 @@ def make_room(url: str) -> None:
 
 
 @asynccontextmanager
-async def open_database(url: str, *, readers: int) -> AsyncIterator[Database]:
+async def open_database(url: str, *, readers: int, wrap: Wrap = as_it_is) -> AsyncIterator[Database]:
     """Open a database for reading and writing."""
-    database = Database(url, readers=readers)
+    database = Database(url, readers=readers, wrap=wrap)
     try:
         yield database
     finally:

@@ -28,7 +28,7 @@ class SqlOperations:
 
     async def get_operation(self, bank_uid: str, operation_id: str) -> Operation:
         """Return an operation."""
-        return await self._database.read(lambda connection: _get(connection, bank_uid, operation_id))
+        return await self._database.read(lambda connection: get_operation(connection, bank_uid, operation_id))
 
     async def list_operations(
         self, bank_uid: str, page: PageRequest, states: tuple[OperationState, ...] = ()
@@ -69,7 +69,7 @@ class SqlOperations:
 
         def work(connection: Connection) -> Operation:
             connection.execute(statement.values(change))
-            return _get(connection, bank_uid, operation_id)
+            return get_operation(connection, bank_uid, operation_id)
 
         return await self._database.write(work)
 
@@ -112,6 +112,15 @@ def new_operation(new_id: Callable[[], str], kind: OperationKind, total: int, at
     return Operation(new_id(), kind, OperationState.PENDING, created=at, updated=at, total=total)
 
 
+def get_operation(connection: Connection, bank_uid: str, operation_id: str) -> Operation:
+    """Return an operation; raises ``OperationNotFound``."""
+    which = (operations.c.id == operation_id) & (operations.c.bank_uid == bank_uid)
+    row = connection.execute(select(*_OF_CALLERS).where(which)).first()
+    if row is None:
+        raise OperationNotFound(operation_id)
+    return operation_of(row)
+
+
 def operation_of(row: Row[Any]) -> Operation:
     """Return a row's operation."""
     return Operation(
@@ -130,11 +139,3 @@ def operation_of(row: Row[Any]) -> Operation:
 
 def _in(states: tuple[OperationState, ...]) -> ColumnElement[bool]:
     return operations.c.state.in_([state.value for state in states])
-
-
-def _get(connection: Connection, bank_uid: str, operation_id: str) -> Operation:
-    which = (operations.c.id == operation_id) & (operations.c.bank_uid == bank_uid)
-    row = connection.execute(select(*_OF_CALLERS).where(which)).first()
-    if row is None:
-        raise OperationNotFound(operation_id)
-    return operation_of(row)

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from recallmesh.core.errors import NotReady
 from recallmesh.core.ledger import Ledger
+from recallmesh.ledger.answers import once
 from recallmesh.ledger.banks import SqlBanks
 from recallmesh.ledger.database import Database, open_database
 from recallmesh.ledger.jobs import SqlJobs
@@ -61,7 +62,7 @@ async def open_ledger(
     """
     if migrate:
         await asyncio.to_thread(migrate_now, url)
-    async with open_database(url, readers=readers) as database:
+    async with open_database(url, readers=readers, wrap=once) as database:
         ledger = SqlLedger(database, new_id=new_id, own_lease=own_lease)
         await ledger.check()
         yield ledger

@@ -1,6 +1,7 @@
 """The outermost layer of a server: request id, deadline, admission, and every error as a proper status."""
 
 import asyncio
+import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -12,6 +13,7 @@ import grpc.aio
 import structlog
 from google.protobuf.message import DecodeError, Message
 
+from recallmesh.core.bank import BankRef
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import (
     ArmTimeout,
@@ -22,10 +24,13 @@ from recallmesh.core.errors import (
     StoreUnavailable,
     Unimplemented,
 )
-from recallmesh.core.limits import MESSAGE_BYTES
+from recallmesh.core.limits import MESSAGE_BYTES, REQUEST_ID_BYTES
+from recallmesh.core.once import Once, enter_once
+from recallmesh.core.text import name_violations
+from recallmesh.core.time import system_clock
 from recallmesh.rpc.call import too_large
 from recallmesh.rpc.door import Door
-from recallmesh.rpc.request import REQUEST_ID_KEY, enter_request
+from recallmesh.rpc.request import REQUEST_ID_KEY, enter_request, tenant_of
 from recallmesh.rpc.status import status_from_error
 
 if TYPE_CHECKING:
@@ -39,8 +44,8 @@ Observe = Callable[[str, str, float], None]
 
 OURS = "/recallmesh."
 """Health and reflection are left as they are: probes must get through when nothing else does."""
-KEEPS_REQUEST_IDS = "/recallmesh.v1.RetainService/"
-"""The service whose calls are idempotent by a request id in the message."""
+OWN_REQUEST_IDS = "/recallmesh.v1.RetainService/"
+"""The service that keeps the request ids in its messages itself, bank by bank."""
 UNKNOWN = "unknown"
 """What metrics call a method that is not there: its name is the caller's and could be anything."""
 _log = structlog.get_logger("recallmesh.rpc")
@@ -140,7 +145,7 @@ class _Wrapped:
         seconds = self._door.limits.seconds(context.time_remaining(), takes=takes, streams=streams)
         with self._door.admit(), within(seconds) as limit:
             async with asyncio.timeout_at(limit):
-                result = self._call(self._parsed(raw), context)
+                result = self._call(self._parsed(raw, context), context)
                 if isinstance(result, AsyncGenerator):
                     async with aclosing(result):
                         async for response in result:
@@ -148,12 +153,12 @@ class _Wrapped:
                 else:
                     await send(self._write(await result))
 
-    def _parsed(self, raw: Raw) -> Message | AsyncIterator[Message]:
+    def _parsed(self, raw: Raw, context: Context) -> Message | AsyncIterator[Message]:
         if isinstance(raw, bytes):
-            return self._parse(raw)
-        return self._each(raw)
+            return self._once(self._parse(raw), context)
+        return self._each(raw, context)
 
-    async def _each(self, raw: AsyncIterator[bytes]) -> AsyncIterator[Message]:
+    async def _each(self, raw: AsyncIterator[bytes], context: Context) -> AsyncIterator[Message]:
         """Yield what comes until the caller has said all, is silent for too long, or the process leaves."""
         parts = aiter(raw)
         while not self._door.leaving.is_set():
@@ -173,7 +178,7 @@ class _Wrapped:
                 part = coming.result()
                 if part is None:
                     return
-                yield self._parse(part)
+                yield self._once(self._parse(part), context)
         raise StoreUnavailable("the server leaves: send what was not answered again")
 
     def _parse(self, raw: bytes) -> Message:
@@ -184,9 +189,17 @@ class _Wrapped:
         except DecodeError as error:
             description = "is no message of this method, or holds text that is not valid UTF-8"
             raise InvalidArgument(FieldViolation("request", description)) from error
-        if getattr(message, "request_id", "") and not self._method.startswith(KEEPS_REQUEST_IDS):
-            # Ignored it would promise that the call may be made again safely.
-            raise Unimplemented("request_id is not kept for this call yet: leave it out")
+        return message
+
+    def _once(self, message: Message, context: Context) -> Message:
+        """Take note of a message's request id, so that what it asks for has its effect once."""
+        request_id = getattr(message, "request_id", "")
+        if request_id and not self._method.startswith(OWN_REQUEST_IDS):
+            if violations := list(name_violations("request_id", request_id, REQUEST_ID_BYTES)):
+                raise InvalidArgument(*violations)
+            said = self._method.encode() + message.SerializeToString(deterministic=True)
+            ref = BankRef(getattr(message, "bank_id", ""), tenant_of(context))
+            enter_once(Once(request_id, hashlib.sha256(said).hexdigest(), ref, system_clock()))
         return message
 
     def _write(self, response: Message) -> bytes:

@@ -38,7 +38,9 @@ class CreateBankRequest(_message.Message):
     name: _builtins.str
     """A title for people. Empty: none."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     @_builtins.property
     def config(self) -> _bank_pb2.BankConfig:
         """Its settings. Absent: the service's."""
@@ -201,7 +203,9 @@ class UpdateBankRequest(_message.Message):
     version: _builtins.int
     """The version it must have. The default, 0, takes any."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     @_builtins.property
     def config(self) -> _bank_pb2.BankConfig:
         """Its settings, whole. Absent: as they are."""
@@ -260,7 +264,9 @@ class DeleteBankRequest(_message.Message):
     bank_id: _builtins.str
     """The bank. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,
@@ -442,7 +448,9 @@ class ImportBankRequest(_message.Message):
     data: _builtins.bytes
     """JSON lines, cut anywhere; at most 1 MiB."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,
@@ -495,7 +503,9 @@ class ConsolidateRequest(_message.Message):
     bank_id: _builtins.str
     """The bank. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,
@@ -631,7 +641,9 @@ class RepairBankRequest(_message.Message):
     bank_id: _builtins.str
     """The bank. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,
@@ -873,7 +885,9 @@ class CreateWebhookRequest(_message.Message):
     secret: _builtins.str
     """What signs the posts. Never returned. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_event_pb2.EventKind.ValueType]:
         """Which kinds to post. Empty: all."""

@@ -155,7 +155,9 @@ class DeleteDocumentRequest(_message.Message):
     document_id: _builtins.str
     """The document. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,
@@ -207,7 +209,9 @@ class ReprocessDocumentRequest(_message.Message):
     document_id: _builtins.str
     """The document. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,

@@ -143,7 +143,9 @@ class MergeEntitiesRequest(_message.Message):
     into_id: _builtins.str
     """The entity that stays. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     @_builtins.property
     def from_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The entities that go; their names become its aliases. Required."""
@@ -207,7 +209,9 @@ class SplitEntityRequest(_message.Message):
     name: _builtins.str
     """The new entity's name. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The memories that move to it."""
@@ -281,7 +285,9 @@ class AddEntityAliasRequest(_message.Message):
     alias: _builtins.str
     """The name. One that is another entity's is FAILED_PRECONDITION. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,

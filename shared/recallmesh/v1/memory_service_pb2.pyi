@@ -182,7 +182,9 @@ class UpdateMemoryRequest(_message.Message):
     context: _builtins.str
     """The context. Absent: as it is."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     @_builtins.property
     def tags(self) -> _tag_pb2.TagSet:
         """The tags. Absent: as they are."""
@@ -250,7 +252,9 @@ class InvalidateMemoryRequest(_message.Message):
     memory_id: _builtins.str
     """The memory. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,
@@ -304,7 +308,9 @@ class RestoreMemoryRequest(_message.Message):
     memory_id: _builtins.str
     """The memory. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,
@@ -358,7 +364,9 @@ class DeleteMemoryRequest(_message.Message):
     memory_id: _builtins.str
     """The memory. Required."""
     request_id: _builtins.str
-    """To make the call idempotent, of at most 128 bytes. Not kept yet: any but the default, empty, is UNIMPLEMENTED."""
+    """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
+    same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
+    """
     def __init__(
         self,
         *,

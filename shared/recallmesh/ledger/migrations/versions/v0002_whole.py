@@ -13,6 +13,7 @@ def upgrade() -> None:
     """Add what each part keeps."""
     _chunks()
     _operations()
+    _answers()
 
 
 def _chunks() -> None:
@@ -23,3 +24,17 @@ def _chunks() -> None:
 def _operations() -> None:
     """Mark running operations that are to be cancelled."""
     op.add_column("operations", sa.Column("cancelling", sa.Boolean(), server_default=sa.false(), nullable=False))
+
+
+def _answers() -> None:
+    """Keep what calls with a request id were answered."""
+    op.create_table(
+        "answers",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("request_id", sa.Text(), nullable=False),
+        sa.Column("content_hash", sa.Text(), nullable=False),
+        sa.Column("answer", sa.Text(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "request_id"),
+    )
+    op.create_index("answers_created", "answers", ["created"])
