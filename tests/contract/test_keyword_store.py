@@ -481,7 +481,7 @@ async def test_a_file_that_is_no_store_is_refused(tmp_path):
 async def test_a_second_opener_of_the_file_is_refused(tmp_path):
     async with OPENERS["embedded"](tmp_path) as store:
         await put(store, "harbour")
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreUnavailable, match="open in another process, and only one can have it: give this one"):
             async with OPENERS["embedded"](tmp_path):
                 pass
         assert await found(store, "harbour") == ["m00"]

@@ -55,7 +55,7 @@ async def test_two_stores_on_one_file_see_one_another(tmp_path):
 async def test_a_file_that_is_no_graph_store_is_said_to_be_unavailable(tmp_path):
     path = tmp_path / "graph.db"
     path.write_bytes(b"this is no database at all, and long enough to be taken for one" * 20)
-    with pytest.raises(StoreUnavailable, match="cannot be opened"):
+    with pytest.raises(StoreUnavailable, match="damaged files; restore them from a backup"):
         async with open_embedded_graph_store(path):
             pass
     with pytest.raises(StoreUnavailable):

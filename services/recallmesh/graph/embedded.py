@@ -9,15 +9,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
+import structlog
+
 from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.graph import reads, schema, writes
 from recallmesh.graph.store import GraphReads, Node
+from recallmesh.sqlite.fault import code_of, unavailable
 
+STORE = "the graph store"
+BUSY = "is busy with another process's writes; try again"
 READERS = 4
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
+_log = structlog.get_logger("recallmesh.graph")
 
 
 class _Connections:
@@ -46,7 +52,8 @@ class _Connections:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, call)
         except sqlite3.Error as error:
-            raise StoreUnavailable("the graph store does not answer") from error
+            _log.warning("graph.driver_failed", error=str(error), code=code_of(error))
+            raise unavailable(error, STORE, busy=BUSY) from error
 
     async def close(self) -> None:
         self._closed = True
@@ -106,8 +113,10 @@ async def open_embedded_graph_store(path: Path) -> AsyncIterator[EmbeddedGraphSt
     """
     try:
         writer, readers = await asyncio.to_thread(_open, path)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreUnavailable("the graph store cannot be opened") from error
+    except sqlite3.Error as error:
+        raise unavailable(error, STORE, busy=BUSY) from error
+    except OSError as error:
+        raise StoreUnavailable("the graph store's folder cannot be made") from error
     try:
         yield EmbeddedGraphStore(writer, readers)
     finally:

@@ -8,13 +8,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from recallmesh.core.arm import Indexed
-from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.keyword.postings import StoredMemory
 from recallmesh.keyword.ranking import Terms
 from recallmesh.keyword.store import KeywordDocument
+from recallmesh.sqlite.fault import code_of, unavailable
+
+STORE = "the keyword store"
+IN_USE = (
+    "is open in another process, and only one can have it: give this one its address (the keyword service's), or"
+    " another data folder"
+)
+_log = structlog.get_logger("recallmesh.keyword")
 
 _LAYOUT = "2"
 _BUSY_S = 2.0
@@ -61,7 +70,8 @@ def translated() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreUnavailable("the keyword store does not answer") from error
+        _log.warning("keyword.driver_failed", error=str(error), code=code_of(error))
+        raise unavailable(error, STORE, busy=IN_USE) from error
 
 
 class MemoryTable:
@@ -72,13 +82,15 @@ class MemoryTable:
 
     def __init__(self, path: Path) -> None:
         """Open or create the file."""
-        with translated():
+        try:
             self._connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
             try:
                 self._prepare()
             except sqlite3.Error:
                 self._connection.close()
                 raise
+        except sqlite3.Error as error:  # logged by whoever opens it: that may be tried often
+            raise unavailable(error, STORE, busy=IN_USE) from error
 
     def close(self) -> None:
         """Close the file."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recallmesh.core.errors import StoreUnavailable
+from recallmesh.sqlite.fault import unavailable
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS memory (
@@ -84,4 +84,4 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreUnavailable("the vector index's catalog does not answer") from error
+        raise unavailable(error, "the vector index's catalog", busy="is busy; try again") from error

@@ -160,9 +160,9 @@ def _claim(note: Path, fingerprint: str, dimensions: int) -> None:
         held = (said["fingerprint"], said["dimensions"])
     except (ValueError, KeyError, TypeError) as error:
         raise StoreUnavailable(
-            f"{note} is empty or broken: restore it from a backup, or delete it if these vectors were made with"
-            f" {fingerprint} and {dimensions} dimensions (it is then written anew); if in doubt move"
-            f" {note.parent} away and reindex the banks"
+            f"the vector index's {note.name} is empty or broken: restore it from a backup, or delete it if these"
+            f" vectors were made with {fingerprint} and {dimensions} dimensions (it is then written anew); if in doubt move its"
+            " folder, which the log names, away and reindex the banks"
         ) from error
     if held != (fingerprint, dimensions):
         raise EmbeddingMismatch(

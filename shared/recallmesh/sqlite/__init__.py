@@ -1,0 +1,1 @@
+"""What the stores that are SQLite files have in common."""
