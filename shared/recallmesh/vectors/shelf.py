@@ -161,8 +161,8 @@ def _claim(note: Path, fingerprint: str, dimensions: int) -> None:
     except (ValueError, KeyError, TypeError) as error:
         raise StoreUnavailable(
             f"the vector index's {note.name} is empty or broken: restore it from a backup, or delete it if these"
-            f" vectors were made with {fingerprint} and {dimensions} dimensions (it is then written anew); if in doubt move its"
-            " folder, which the log names, away and reindex the banks"
+            f" vectors were made with {fingerprint} and {dimensions} dimensions (it is then written anew); if in doubt"
+            " move its folder, which the log names, away and reindex the banks"
         ) from error
     if held != (fingerprint, dimensions):
         raise EmbeddingMismatch(
