@@ -264,7 +264,10 @@ async def open_retainer(
     )
     jobs = JobWorker(
         ledger,
-        {OperationKind.RETAIN: lambda job, progress: guard.run("operation", retainer.work(job, progress))},
+        {
+            OperationKind.RETAIN: lambda job, progress: guard.run("operation", retainer.work(job, progress)),
+            OperationKind.REPROCESS: lambda job, progress: guard.run("operation", retainer.reprocess(job, progress)),
+        },
         worker=worker,
         now=system_clock,
         poll_s=own.outbox_poll_s,

@@ -2,14 +2,16 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 from deployment import NOW, every, until
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import BankConfig, RetainTuning
+from recallmesh.core.bank import BankConfig, ExtractionMode, RetainTuning
 from recallmesh.core.errors import DocumentNotFound, MemoryNotFound
 from recallmesh.core.ledger import MemoryFilter
+from recallmesh.core.operation import OperationState
 from recallmesh.core.retain import RetainItem, UpdateMode
 from recallmesh.core.time import Window
 
@@ -76,6 +78,25 @@ async def test_eight_appends_at_once_lose_nothing(mesh, diary):
     told = " ".join(chunk.text for chunk in chunks)
     assert [line for line in lines if line not in told] == []
     assert sorted(text for text in await diary.words("sluice oiled") if text in lines) == lines
+
+
+async def test_a_document_is_read_once_more_as_the_bank_is_set_up_now(mesh, diary):
+    lines = [f"Ines: I painted boat {name} on the slip." for name in ("Alca", "Bonxie", "Corvina")]
+    await diary.retain(part("\n\n".join(lines), document_id="boats"))
+    admin = mesh.faces.admin
+    config = (await admin.get_bank(diary.ref)).config
+    await admin.update_bank(
+        diary.ref, config=replace(config, retain=replace(config.retain, mode=ExtractionMode.VERBOSE))
+    )
+    operation = await admin.reprocess_document(diary.ref, "boats")
+    async for step in admin.watch_operation(diary.ref, operation.id):
+        last = step
+    memories = await diary.memories()
+    assert (last.state, last.error, len(memories)) == (OperationState.SUCCEEDED, "", 3)
+    assert sorted(last.memory_ids) == sorted(memory.id for memory in memories)
+    assert sorted(await diary.words("painted boat slip")) == sorted(memory.text for memory in memories)
+    with pytest.raises(DocumentNotFound):
+        await admin.reprocess_document(diary.ref, "ships")
 
 
 async def test_deleting_a_document_leaves_nothing_of_it(mesh, diary):

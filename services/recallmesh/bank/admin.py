@@ -16,7 +16,7 @@ from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.errors import ChunkNotFound, DocumentNotFound, MemoryNotFound
 from recallmesh.core.ledger import Ledger, MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory, MemoryState
-from recallmesh.core.operation import FINISHED, Operation, OperationState
+from recallmesh.core.operation import FINISHED, Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest, is_open, passes
 from recallmesh.core.time import Clock
@@ -89,6 +89,14 @@ class LedgerAdmin:
     async def delete_document(self, ref: BankRef, document_id: str) -> int:
         """Delete a document and everything derived from it."""
         return await self._ledger.delete_document(await self._uid(ref), document_id, self._arms, self._now())
+
+    async def reprocess_document(self, ref: BankRef, document_id: str) -> Operation:
+        """Put into the queue that a document's memories be made once more."""
+        uid = await self._uid(ref)
+        document = await self._ledger.get_document(uid, document_id)
+        payload, at = document_id.encode(), self._now()
+        submitted = await self._ledger.submit(uid, OperationKind.REPROCESS, payload, document.chunk_count, at)
+        return submitted.operation
 
     async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """Return a chunk."""

@@ -9,10 +9,14 @@ from datetime import datetime
 from uuid import NAMESPACE_OID, uuid5
 
 from recallmesh.core.bank import Bank, ExtractionMode
+from recallmesh.core.document import Document
+from recallmesh.core.errors import NotReady
 from recallmesh.core.retain import RetainItem, RetainRequest, UpdateMode
+from recallmesh.core.source import ChunkSource
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.retain.chunking import cut
 from recallmesh.retain.extraction import Passage
+from recallmesh.retain.payload import said_from_text
 from recallmesh.retain.speaker import split_turns
 from recallmesh.retain.statement import closing_question
 
@@ -49,6 +53,8 @@ class DocumentDraft:
     tags: tuple[str, ...]
     metadata: dict[str, str]
     chunks: tuple[ChunkDraft, ...]
+    version: int = 0
+    """The version that the document must have; 0: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +81,13 @@ class Drafter:
     def _document(
         self, bank: Bank, request: RetainRequest, received: datetime, name: str, indexes: Sequence[int]
     ) -> DocumentDraft:
-        mode = request.mode or bank.config.retain.mode
-        shape = _shape(bank, mode, self.fingerprint)
-        seen: Counter[str] = Counter()
-        chunks: list[ChunkDraft] = []
+        row = _Row(bank, request.mode or bank.config.retain.mode, self.fingerprint)
         for index in indexes:
             item = request.items[index]
             tags = tuple(dict.fromkeys((*request.tags, *item.tags)))
             time = None if item.timeless else item.time or received
-            said = {**shape, **_shape_of(item, tags)}
             for piece in cut(_text(item), bank.config.retain.chunk_tokens, self.counter):
-                before = chunks[-1].passage if chunks and mode not in _WORD_FOR_WORD else None
-                before = before and replace(before, before=None)
-                digest = _hash({**said, "text": piece.text, **_shape_before(chunks[-1] if before else None)})
-                seen[digest] += 1
-                # The same words said twice in a document are two chunks.
-                unique = digest if seen[digest] == 1 else _hash({"again": seen[digest], "of": digest})
-                chunks.append(ChunkDraft(index, item, piece.text, piece.tokens, unique, time, tags, before))
+                row.add(ChunkDraft(index, item, piece.text, piece.tokens, "", time, tags))
         items = [request.items[index] for index in indexes]
         return DocumentDraft(
             id=name,
@@ -99,8 +95,58 @@ class Drafter:
             item_indexes=tuple(indexes),
             tags=tuple(dict.fromkeys((*request.tags, *_shared_tags(items)))),
             metadata=dict(_shared_metadata(items)),
-            chunks=tuple(chunks),
+            chunks=tuple(row.chunks),
         )
+
+    def redraft(self, bank: Bank, document: Document, sources: Sequence[ChunkSource]) -> DocumentDraft:
+        """Return a stored document as it is read once more: cut as it was, by the bank's mode of now.
+
+        A chunk whose words are withheld stays what it is: what was deleted or edited of it does not come back.
+
+        Raises:
+            NotReady: a chunk was stored by a version that did not keep what was said besides its text.
+
+        """
+        row = _Row(bank, bank.config.retain.mode, self.fingerprint)
+        for index, source in enumerate(sources):
+            chunk = source.chunk
+            if not source.said:
+                raise NotReady("the document was stored without what came beside its text: retain it again")
+            item = said_from_text(source.said, chunk.text)
+            draft = ChunkDraft(index, item, chunk.text, chunk.tokens, chunk.digest, chunk.time, item.tags)
+            row.add(draft, as_it_is=chunk.outdated)
+        return DocumentDraft(
+            id=document.id,
+            mode=UpdateMode.REPLACE,
+            item_indexes=tuple(range(len(sources))),
+            tags=document.tags,
+            metadata=dict(document.metadata),
+            chunks=tuple(row.chunks),
+            version=document.version,
+        )
+
+
+class _Row:
+    """A document's chunks in a row, each with the hash of all that shapes its facts."""
+
+    def __init__(self, bank: Bank, mode: ExtractionMode, fingerprint: str) -> None:
+        self.chunks: list[ChunkDraft] = []
+        self._shape = _shape(bank, mode, fingerprint)
+        self._looks_back = mode not in _WORD_FOR_WORD
+        self._seen: Counter[str] = Counter()
+
+    def add(self, chunk: ChunkDraft, *, as_it_is: bool = False) -> None:
+        """Put a chunk behind the others; ``as_it_is`` leaves it the hash it has."""
+        last = self.chunks[-1] if self.chunks and self._looks_back else None
+        digest = chunk.digest
+        if not as_it_is:
+            said = {**self._shape, **_shape_of(chunk.item, chunk.tags)}
+            digest = _hash({**said, "text": chunk.text, **_shape_before(last)})
+            self._seen[digest] += 1
+            if self._seen[digest] > 1:  # the same words said twice in a document are two chunks
+                digest = _hash({"again": self._seen[digest], "of": digest})
+        before = None if last is None else replace(last.passage, before=None)
+        self.chunks.append(replace(chunk, digest=digest, before=before))
 
 
 def _text(item: RetainItem) -> str:

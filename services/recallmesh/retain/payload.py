@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +28,20 @@ def request_from_bytes(payload: bytes) -> tuple[RetainRequest, datetime]:
     """Read what ``request_to_bytes`` wrote."""
     said: dict[str, Any] = json.loads(payload)
     return _request_from_json(said["request"]), datetime.fromisoformat(said["received"])
+
+
+def said_to_text(item: RetainItem, tags: tuple[str, ...]) -> str:
+    """Write what an item says besides its content, for that to be read once more; ``tags`` are all that it has."""
+    said = _item_to_json(replace(item, content=(), tags=tags))
+    for beside in ("content", "document_id", "update_mode"):
+        del said[beside]
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+
+
+def said_from_text(said: str, text: str) -> RetainItem:
+    """Return the item of which a chunk with this text was said."""
+    kept = json.loads(said)
+    return _item_from_json({**kept, "content": [text], "document_id": "", "update_mode": UpdateMode.REPLACE})
 
 
 def _request_to_json(request: RetainRequest) -> dict[str, Any]:

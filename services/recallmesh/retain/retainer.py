@@ -17,6 +17,7 @@ from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.retain import BatchAnswer, Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
+from recallmesh.core.source import SourceLedger
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.write import Commit, DocumentWrite, RequestRecord, Write
@@ -40,7 +41,7 @@ async def _nobody_asks(_done: int, _total: int) -> None:
     """Fulfil ``Progress`` for a call whose caller waits."""
 
 
-class RetainLedger(BankLedger, MemoryLedger, WriteLedger, Protocol):
+class RetainLedger(BankLedger, MemoryLedger, WriteLedger, SourceLedger, Protocol):
     """What of the ledger retain uses."""
 
 
@@ -101,6 +102,22 @@ class MeshRetainer:
         with _known_by_its_id(job.bank):
             answer = await self._carry_out(job.bank, request, received, progress)
         return tuple(one for item in answer.items for one in item.memory_ids)
+
+    async def reprocess(self, job: Job, progress: Progress) -> tuple[str, ...]:
+        """Make a stored document's memories once more; returns the ids of the new ones.
+
+        It can be cancelled until it is committed. What changed the document meanwhile makes it begin again.
+        """
+        bank = job.bank
+        check_mode(self._extractor, bank.config.retain.mode)
+        document, sources = await self._ledger.read_sources(bank.uid, job.payload.decode())
+        draft = await asyncio.to_thread(self._drafter.redraft, bank, document, sources)
+        request = RetainRequest(bank.ref, tuple(chunk.item for chunk in draft.chunks))
+        vectors = Vectors(self._embedder)
+        commit = await self._commit(bank, request, (draft,), None, vectors, progress)
+        await self._deliver(bank, commit, vectors)
+        _log.info("retain.reprocessed", bank_uid=bank.uid, memory_count=len(commit.added))
+        return tuple(memory.id for memory in commit.added)
 
     async def _submit(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
         record = await asyncio.to_thread(_record, request)
@@ -187,7 +204,7 @@ class MeshRetainer:
                 self._extractor, unread, request.mode or bank.config.retain.mode, bank.config, names
             )
             told.update(zip((chunk.digest for chunk in unread), facts, strict=True))
-        return draft, tuple(() if chunk.digest in known else told[chunk.digest] for chunk in draft.chunks)
+        return draft, tuple(None if chunk.digest in known else told[chunk.digest] for chunk in draft.chunks)
 
     async def _deliver(self, bank: Bank, commit: Commit, vectors: Vectors) -> tuple[Delivery, ...]:
         added = {memory.id: memory for memory in commit.added}

@@ -16,10 +16,13 @@ from recallmesh.core.write import ChunkWrite, DocumentWrite, RequestRecord, Writ
 from recallmesh.retain.cast import Cast
 from recallmesh.retain.draft import ChunkDraft, DocumentDraft
 from recallmesh.retain.extraction import Fact
+from recallmesh.retain.payload import said_to_text
 from recallmesh.retain.resolution import key_of
 
-Read = tuple[DocumentDraft, tuple[tuple[Fact, ...], ...]]
-"""A document and each of its chunks' facts; none for a chunk that the ledger has already."""
+Told = tuple[Fact, ...] | None
+"""A chunk's facts; nothing of one that the ledger has already."""
+Read = tuple[DocumentDraft, tuple[Told, ...]]
+"""A document and its chunks' facts."""
 
 
 def names_in(documents: Sequence[Read]) -> tuple[str, ...]:
@@ -27,7 +30,7 @@ def names_in(documents: Sequence[Read]) -> tuple[str, ...]:
     keys: dict[str, None] = {}
     for draft, facts in documents:
         for chunk, told in zip(draft.chunks, facts, strict=True):
-            keys.update(dict.fromkeys(key_of(name.name, name.kind) for fact in told for name in fact.names))
+            keys.update(dict.fromkeys(key_of(name.name, name.kind) for fact in told or () for name in fact.names))
             keys.update(dict.fromkeys(key_of(entity.name, entity.kind) for entity in chunk.item.entities))
     return tuple(keys)
 
@@ -58,12 +61,14 @@ class Writer:
                 tuple(
                     self._chunk(draft.id, chunk, told, scene) for chunk, told in zip(draft.chunks, facts, strict=True)
                 ),
+                draft.version,
             )
             for draft, facts in documents
         )
         return Write(bank.uid, writes, scene.cast.used, self.arms, at, request)
 
-    def _chunk(self, document_id: str, draft: ChunkDraft, facts: tuple[Fact, ...], scene: "_Scene") -> ChunkWrite:
+    def _chunk(self, document_id: str, draft: ChunkDraft, told: Told, scene: "_Scene") -> ChunkWrite:
+        facts = told or ()
         chunk = Chunk(
             id=self.new_id(),
             document_id=document_id,
@@ -94,7 +99,7 @@ class Writer:
             )
             for own, fact in zip(ids, facts, strict=True)
         )
-        return ChunkWrite(chunk, memories)
+        return ChunkWrite(chunk, memories, known=told is None, said=said_to_text(draft.item, draft.tags))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,14 @@ class Documents(Protocol):
         """Delete a document and everything derived from it; returns the number of memories."""
         ...
 
+    async def reprocess_document(self, ref: BankRef, document_id: str) -> Operation:
+        """Start making a document's memories once more, from its stored text, as the bank is set up now.
+
+        Until the new ones are indexed the old ones are found. Memories of a chunk of which one was deleted or edited
+        stay as they are.
+        """
+        ...
+
     async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """Return a chunk."""
         ...

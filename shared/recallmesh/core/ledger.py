@@ -12,6 +12,7 @@ from recallmesh.core.job import JobLedger
 from recallmesh.core.memory import FactType, Memory, MemoryState, Outline
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.source import SourceLedger
 from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.core.write import Commit, OutboxRow, RequestRecord, Submission, Write
 
@@ -252,7 +253,7 @@ class OperationLedger(Protocol):
         ...
 
 
-class Ledger(BankLedger, MemoryLedger, WriteLedger, JobLedger, OperationLedger, Protocol):
+class Ledger(BankLedger, MemoryLedger, WriteLedger, JobLedger, OperationLedger, SourceLedger, Protocol):
     """The whole ledger. A service's constructor asks for the part it uses."""
 
     async def check(self) -> None:

@@ -29,6 +29,8 @@ class NewEntity:
 class ChunkWrite:
     """A chunk and the memories made of it, in order. The ledger assigns numbers, positions and ``previous_id``.
 
+    ``said`` is what the caller said besides the text, for reading the chunk once more; kept as it is.
+
     ``known`` says that the memories were left out because the document has a chunk of this digest. Should it have lost
     that chunk meanwhile, the write is refused as ``ConflictingWrite``: stored as it is, the chunk would have none.
     """
@@ -36,6 +38,7 @@ class ChunkWrite:
     chunk: Chunk
     memories: tuple[Memory, ...]
     known: bool = False
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,14 @@ class DocumentWrite:
 
     With ``REPLACE`` the chunks are all of it: chunks whose digest the document has already keep their memories and need
     not bring any (bring them all the same when in doubt: they are dropped); memories of vanished chunks become
-    ``RETIRING``. With ``APPEND`` they follow what is there.
+    ``RETIRING``. With ``APPEND`` they follow what is there. ``version`` other than 0 must be the document's, else the
+    write is refused as ``ConflictingWrite``.
     """
 
     document: Document
     mode: UpdateMode
     chunks: tuple[ChunkWrite, ...]
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.errors import DocumentNotFound
+from recallmesh.core.errors import ConflictingWrite, DocumentNotFound
 from recallmesh.core.memory import Memory, MemoryState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import UpdateMode
+from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import DocumentWrite, Write, WrittenDocument
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.layout import HeldChunk, Layout, Place, lay_behind, lay_over
@@ -42,6 +43,8 @@ def store_document(connection: Connection, write: Write, content: DocumentWrite,
     """Store a document and its chunks, move what stays, and let what vanished retire."""
     bank_uid, document_id = write.bank_uid, content.document.id
     row = _row(connection, bank_uid, document_id, lock=True)
+    if content.version and (row is None or row.version != content.version):
+        raise ConflictingWrite("the document has another version by now; try again")
     appends = content.mode is UpdateMode.APPEND
     if appends:
         last = _last_place(connection, bank_uid, document_id) if row else None
@@ -50,7 +53,7 @@ def store_document(connection: Connection, write: Write, content: DocumentWrite,
         layout = lay_over(document_id, content.chunks, _held(connection, bank_uid, document_id) if row else ())
     _put_document(connection, write, content, row, layout)
     if layout.new_chunks:
-        connection.execute(_PUT_CHUNKS, [chunk_row(bank_uid, chunk) for chunk in layout.new_chunks])
+        connection.execute(_PUT_CHUNKS, [chunk_row(bank_uid, *new) for new in layout.new_chunks])
     _move(connection, bank_uid, layout)
     retiring = _retire_later(connection, write, layout, write_id)
     unchanged = row is not None and layout.is_unchanged
@@ -96,6 +99,18 @@ def read_chunks(connection: Connection, bank_uid: str, chunk_ids: Iterable[str])
     """Return those of the chunks that are there, retiring ones too: a memory that is shown has its source."""
     query = select_chunks().where(chunks.c.bank_uid == bank_uid, among(chunks.c.id, chunk_ids))
     return tuple(chunk_of(row) for row in connection.execute(query))
+
+
+def read_sources(connection: Connection, bank_uid: str, document_id: str) -> tuple[Document, tuple[ChunkSource, ...]]:
+    """Return a document and all its chunks, with what was said besides their text."""
+    document = get_document(connection, bank_uid, document_id)
+    query = (
+        select_chunks()
+        .add_columns(chunks.c.said)
+        .where(chunks.c.bank_uid == bank_uid, chunks.c.document_id == document_id, chunks.c.retiring_write == "")
+    )
+    rows = connection.execute(query.order_by(chunks.c.number))
+    return document, tuple(ChunkSource(chunk_of(row[:-1]), row[-1]) for row in rows)
 
 
 def list_chunks(connection: Connection, bank_uid: str, document_id: str, page: PageRequest) -> Page[Chunk]:

@@ -34,13 +34,14 @@ class Layout:
     """What is to be stored of one document.
 
     ``memory_ids`` are all the content's memories by chunk, kept or new; ``moved_*`` what stays at another place.
-    ``number``, ``position`` and ``previous_id`` are where the next chunk and memory go.
+    ``new_chunks`` come with what was said besides their text. ``number``, ``position`` and ``previous_id`` are where
+    the next chunk and memory go.
     """
 
     number: int = 0
     position: int = 0
     previous_id: str = ""
-    new_chunks: list[Chunk] = field(default_factory=list)
+    new_chunks: list[tuple[Chunk, str]] = field(default_factory=list)
     added: list[Memory] = field(default_factory=list)
     moved_chunks: list[tuple[str, int]] = field(default_factory=list)
     moved: list[Place] = field(default_factory=list)
@@ -74,7 +75,7 @@ class Layout:
             raise ConflictingWrite("the document changed while its new content was read; try again")
         chunk = replace(written.chunk, document_id=document_id, number=self.number)
         self.number += 1
-        self.new_chunks.append(chunk)
+        self.new_chunks.append((chunk, written.said))
         for memory in written.memories:
             place = self._next(memory.id)
             self.added.append(

@@ -13,6 +13,7 @@ from recallmesh.core.errors import MemoryNotFound
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import VISIBLE_STATES, Memory, MemoryState, Outline
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger import documents, entities
 from recallmesh.ledger.database import Database
@@ -117,6 +118,10 @@ class SqlMemories:
         if not chunk_ids:
             return ()
         return await self._database.read(lambda connection: read_chunk_outlines(connection, bank_uid, chunk_ids))
+
+    async def read_sources(self, bank_uid: str, document_id: str) -> tuple[Document, tuple[ChunkSource, ...]]:
+        """Return a document and all its chunks in order, both of one moment; raises ``DocumentNotFound``."""
+        return await self._database.read(lambda connection: documents.read_sources(connection, bank_uid, document_id))
 
     async def list_chunks(self, bank_uid: str, document_id: str, page: PageRequest) -> Page[Chunk]:
         """List a document's chunks by number."""

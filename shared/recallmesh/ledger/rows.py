@@ -98,8 +98,8 @@ def memory_row(bank_uid: str, memory: Memory) -> dict[str, object]:
     }
 
 
-def chunk_row(bank_uid: str, chunk: Chunk) -> dict[str, object]:
-    """Return a chunk as a row."""
+def chunk_row(bank_uid: str, chunk: Chunk, said: str) -> dict[str, object]:
+    """Return a chunk, and what was said besides its text, as a row."""
     return {
         "bank_uid": bank_uid,
         "id": chunk.id,
@@ -111,6 +111,7 @@ def chunk_row(bank_uid: str, chunk: Chunk) -> dict[str, object]:
         "context": chunk.context,
         "time": to_us(chunk.time) if chunk.time else None,
         "time_offset": offset_of(chunk.time) if chunk.time else None,
+        "said": said,
     }
 
 

@@ -75,6 +75,7 @@ chunks = Table(
     Column("time_offset", Integer),
     Column("retiring_write", Text, nullable=False, server_default=""),
     Column("outdated", Boolean(create_constraint=False), nullable=False, server_default=false()),
+    Column("said", Text, nullable=False, server_default=""),
     Index("chunks_document", "bank_uid", "document_id", "number"),
 )
 

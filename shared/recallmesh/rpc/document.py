@@ -9,11 +9,13 @@ import grpc.aio
 from recallmesh.core.admin import Documents
 from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk, Document
+from recallmesh.core.operation import Operation
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.bank import bank_ref
 from recallmesh.rpc.codec.document import chunk_from_pb, chunk_to_pb, document_from_pb, document_to_pb
+from recallmesh.rpc.codec.operation import operation_from_pb, operation_to_pb
 from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
@@ -51,6 +53,13 @@ class DocumentServicer(document_service_pb2_grpc.DocumentServiceServicer):
         ref = bank_ref(request.bank_id, tenant_of(context))
         count = await self._documents.delete_document(ref, request.document_id)
         return pb.DeleteDocumentResponse(memory_count=count)
+
+    async def ReprocessDocument(
+        self, request: pb.ReprocessDocumentRequest, context: Context
+    ) -> pb.ReprocessDocumentResponse:
+        ref = bank_ref(request.bank_id, tenant_of(context))
+        operation = await self._documents.reprocess_document(ref, request.document_id)
+        return pb.ReprocessDocumentResponse(operation=operation_to_pb(operation))
 
     async def GetChunk(self, request: pb.GetChunkRequest, context: Context) -> pb.GetChunkResponse:
         ref, visible = bank_ref(request.bank_id, tenant_of(context)), tag_test_from_pb(request.tags)
@@ -102,6 +111,12 @@ class RemoteDocuments:
         request = partial(pb.DeleteDocumentRequest, bank_id=ref.bank_id, document_id=document_id)
         found = await unary(self._documents.DeleteDocument, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return found.memory_count
+
+    async def reprocess_document(self, ref: BankRef, document_id: str) -> Operation:
+        """Start making a document's memories once more."""
+        request = partial(pb.ReprocessDocumentRequest, bank_id=ref.bank_id, document_id=document_id)
+        found = await unary(self._documents.ReprocessDocument, request, timeout_s=self._timeout_s, tenant=ref.tenant)
+        return operation_from_pb(found.operation)
 
     async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """Return a chunk."""

@@ -68,6 +68,10 @@ class ObservedDocuments:
         """As administration does."""
         return await self._guard.run("delete_document", self._admin.delete_document(ref, document_id))
 
+    async def reprocess_document(self, ref: BankRef, document_id: str) -> Operation:
+        """As administration does."""
+        return await self._guard.run("reprocess_document", self._admin.reprocess_document(ref, document_id))
+
     async def get_chunk(self, ref: BankRef, chunk_id: str, *, visible: TagTest = EVERYTHING) -> Chunk:
         """As administration does."""
         return await self._guard.run("get_chunk", self._admin.get_chunk(ref, chunk_id, visible=visible))

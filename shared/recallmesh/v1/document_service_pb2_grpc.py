@@ -98,7 +98,8 @@ class DocumentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReprocessDocument(self, request, context):
-        """Starts extracting a document again from its stored text.
+        """Starts making a document's memories again from its stored text, as the bank is set up now. Until the new ones are
+        indexed the old ones are found. Memories of a chunk of which one was deleted or edited stay as they are.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -40,7 +40,9 @@ class DocumentServiceStub:
     DeleteDocument: _grpc.UnaryUnaryMultiCallable[_document_service_pb2.DeleteDocumentRequest, _document_service_pb2.DeleteDocumentResponse]
     """Deletes a document and everything derived from it, for good."""
     ReprocessDocument: _grpc.UnaryUnaryMultiCallable[_document_service_pb2.ReprocessDocumentRequest, _document_service_pb2.ReprocessDocumentResponse]
-    """Starts extracting a document again from its stored text."""
+    """Starts making a document's memories again from its stored text, as the bank is set up now. Until the new ones are
+    indexed the old ones are found. Memories of a chunk of which one was deleted or edited stay as they are.
+    """
     GetChunk: _grpc.UnaryUnaryMultiCallable[_document_service_pb2.GetChunkRequest, _document_service_pb2.GetChunkResponse]
     """Returns a chunk."""
     ListChunks: _grpc.UnaryUnaryMultiCallable[_document_service_pb2.ListChunksRequest, _document_service_pb2.ListChunksResponse]
@@ -60,7 +62,9 @@ class DocumentServiceAsyncStub(DocumentServiceStub):
     DeleteDocument: _aio.UnaryUnaryMultiCallable[_document_service_pb2.DeleteDocumentRequest, _document_service_pb2.DeleteDocumentResponse]  # type: ignore[assignment]
     """Deletes a document and everything derived from it, for good."""
     ReprocessDocument: _aio.UnaryUnaryMultiCallable[_document_service_pb2.ReprocessDocumentRequest, _document_service_pb2.ReprocessDocumentResponse]  # type: ignore[assignment]
-    """Starts extracting a document again from its stored text."""
+    """Starts making a document's memories again from its stored text, as the bank is set up now. Until the new ones are
+    indexed the old ones are found. Memories of a chunk of which one was deleted or edited stay as they are.
+    """
     GetChunk: _aio.UnaryUnaryMultiCallable[_document_service_pb2.GetChunkRequest, _document_service_pb2.GetChunkResponse]  # type: ignore[assignment]
     """Returns a chunk."""
     ListChunks: _aio.UnaryUnaryMultiCallable[_document_service_pb2.ListChunksRequest, _document_service_pb2.ListChunksResponse]  # type: ignore[assignment]
@@ -97,7 +101,9 @@ class DocumentServiceServicer:
         request: _document_service_pb2.ReprocessDocumentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_document_service_pb2.ReprocessDocumentResponse, _abc.Awaitable[_document_service_pb2.ReprocessDocumentResponse]]:
-        """Starts extracting a document again from its stored text."""
+        """Starts making a document's memories again from its stored text, as the bank is set up now. Until the new ones are
+        indexed the old ones are found. Memories of a chunk of which one was deleted or edited stay as they are.
+        """
 
     def GetChunk(
         self,

@@ -17,8 +17,9 @@ def upgrade() -> None:
 
 
 def _chunks() -> None:
-    """Mark chunks that say what one of their memories no longer says."""
+    """Mark chunks that say what one of their memories no longer says; keep what came with the text of a chunk."""
     op.add_column("chunks", sa.Column("outdated", sa.Boolean(), server_default=sa.false(), nullable=False))
+    op.add_column("chunks", sa.Column("said", sa.Text(), server_default="", nullable=False))
 
 
 def _operations() -> None:
