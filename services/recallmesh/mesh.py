@@ -262,6 +262,7 @@ class Assembly:
                     ledger=await self.ledger(),
                     arms={name: await self.arm(name) for name in parts.INDEXING_ARMS},
                     embedder=await self.embedder(),
+                    extractor=await self._enter(parts.open_extractor(self.settings, self.metrics)),
                     tokens=await self._tokens(),
                     metrics=self.metrics,
                 )

@@ -23,6 +23,7 @@ from recallmesh.core.retain import Retainer
 from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
+from recallmesh.retain.extraction import Extractor
 from recallmesh.settings import Settings
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
@@ -212,22 +213,58 @@ async def open_recaller(
 
 
 @asynccontextmanager
+async def open_extractor(settings: Settings, metrics: Metrics) -> AsyncIterator[Extractor]:
+    """Open what makes the facts: a language model where the settings name one, else rules.
+
+    Raises:
+        InvalidArgument: the settings name one, and its client is not installed.
+
+    """
+    from recallmesh.retain.llm import LlmExtractor
+    from recallmesh.retain.local import LocalExtractor
+    from recallmesh.retain.observed import ObservedExtractor
+    from recallmesh.when.reader import GrammarTimeReader
+
+    own = settings.llm
+    guard = Guard("extractor", timeout_s=None, metrics=metrics)
+    if own.url is None:
+        yield ObservedExtractor(LocalExtractor(GrammarTimeReader()), guard)
+        return
+    try:
+        from recallmesh.retain.openai import open_openai_model
+    except ImportError as error:
+        remedy = "its client is not installed: pip install 'recallmesh[llm]'"
+        raise InvalidArgument(FieldViolation("RECALLMESH_LLM__URL", remedy)) from error
+    async with open_openai_model(
+        own.url,
+        own.model,
+        api_key=own.api_key.get_secret_value(),
+        vision=own.vision,
+        timeout_s=own.timeout_s,
+        in_flight=own.in_flight,
+        reply_tokens=own.reply_tokens,
+        now=system_clock,
+        random=random.random,
+    ) as model:
+        yield ObservedExtractor(LlmExtractor(model, call_tokens=own.call_tokens), guard)
+
+
+@asynccontextmanager
 async def open_retainer(
     settings: Settings,
     *,
     ledger: Ledger,
     arms: Mapping[ArmName, Arm],
     embedder: Embedder,
+    extractor: Extractor,
     tokens: TokenCounter,
     metrics: Metrics,
 ) -> AsyncIterator[Retainer]:
     """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
     from recallmesh.core.operation import OperationKind
     from recallmesh.retain.jobs import JobWorker
-    from recallmesh.retain.local import LocalExtractor
     from recallmesh.retain.outbox import OutboxWorker
     from recallmesh.retain.retainer import MeshRetainer
-    from recallmesh.when.reader import GrammarTimeReader
 
     own = settings.retain
     guard = Guard("worker", timeout_s=None, metrics=metrics)
@@ -253,7 +290,7 @@ async def open_retainer(
         ledger,
         arms,
         embedder,
-        LocalExtractor(GrammarTimeReader()),
+        extractor,
         tokens,
         now=system_clock,
         new_id=lambda: str(uuid4()),

@@ -17,7 +17,7 @@ from recallmesh.graph.settings import GraphSettings
 from recallmesh.keyword.settings import KeywordSettings
 from recallmesh.recall.settings import RecallSettings
 from recallmesh.reranker.settings import RerankerSettings
-from recallmesh.retain.settings import RetainSettings
+from recallmesh.retain.settings import LlmSettings, RetainSettings
 from recallmesh.semantic.settings import SemanticSettings
 from recallmesh.temporal.settings import TemporalSettings
 
@@ -100,6 +100,8 @@ class Settings(BaseSettings):
     """The bi-encoder."""
     retain: RetainSettings = Field(default_factory=RetainSettings)
     """The retain service."""
+    llm: LlmSettings = Field(default_factory=LlmSettings)
+    """The language model of the retain service."""
     bank: BankSettings = Field(default_factory=BankSettings)
     """Administration."""
 

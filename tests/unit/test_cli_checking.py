@@ -5,6 +5,7 @@ from pydantic import SecretStr
 
 from recallmesh.cli.checking import shown, warnings
 from recallmesh.cli.entry import main
+from recallmesh.core.errors import InvalidArgument
 from recallmesh.settings import load_settings
 
 
@@ -43,6 +44,9 @@ def test_the_defaults_have_no_warnings(given):
         ({"RECALL__RERANKING": "false"}, "RECALLMESH_RECALL__RERANKING"),
         ({"RECALL__ARMS_SHARE": "0.2"}, "RECALLMESH_RECALL__ARMS_SHARE"),
         ({"RETAIN__ARM_TIMEOUT_S": "90"}, "RECALLMESH_RETAIN__ARM_TIMEOUT_S"),
+        ({"LLM__MODEL": "small-1"}, "RECALLMESH_LLM__URL"),
+        ({"LLM__URL": "http://models:8000/v1", "LLM__MODEL": "m", "LLM__API_KEY": "k"}, "RECALLMESH_LLM__URL"),
+        ({"LLM__URL": "https://models/v1", "LLM__MODEL": "m", "LLM__TIMEOUT_S": "90"}, "RECALLMESH_RETAIN__TIMEOUT_S"),
     ],
 )
 def test_what_is_allowed_but_odd_is_warned_of_with_what_to_do(given, values, words):
@@ -61,3 +65,21 @@ def test_secrets_are_not_shown():
     assert shown(SecretStr("hush")) == "(secret)"
     assert shown("postgresql://me:hush@host/db") == "postgresql://me:(secret)@host/db"
     assert shown("127.0.0.1:7070") == "127.0.0.1:7070"
+
+
+def test_a_language_model_without_a_key_or_on_this_machine_is_nothing_odd(given):
+    assert list(warnings(given(LLM__URL="http://models:8000/v1", LLM__MODEL="m"))) == []
+    assert list(warnings(given(LLM__URL="http://127.0.0.1:8000/v1", LLM__MODEL="m", LLM__API_KEY="k"))) == []
+
+
+def test_an_endpoint_needs_a_model(given):
+    with pytest.raises(InvalidArgument, match=r"RECALLMESH_LLM: .*needs a model"):
+        given(LLM__URL="https://models/v1")
+
+
+def test_the_key_of_a_language_model_is_not_shown(given, capsys):
+    given(LLM__API_KEY="sk-secret-1234", LLM__MODEL="m", LLM__URL="https://models/v1")
+    assert main(["check-config", "--all"]) == 0
+    printed = capsys.readouterr()
+    assert "RECALLMESH_LLM__API_KEY\t(secret)" in printed.out
+    assert "sk-secret" not in printed.out + printed.err

@@ -16,6 +16,7 @@ ADVICE = {
     "EMBEDDING_MISMATCH": "set the embedder back, or choose another --data folder and retain again",
     "DEADLINE_EXCEEDED": "try again with --budget low, or raise the part's …__TIMEOUT_S (docs/settings.md)",
     "OVERLOADED": "try again in a moment; fewer calls at once help",
+    "EXTRACTION_FAILED": "nothing was kept; try again, or see the server's log for what was wrong with the answers",
     "UNIMPLEMENTED": "the server is of another version or hosts no such part: recallmesh serve all",
     "INTERNAL": "this is a fault of recallmesh; the log has the details",
 }

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -12,6 +13,8 @@ from recallmesh.cli.address import folder
 from recallmesh.cli.screen import console, print_table
 from recallmesh.settings import PREFIX, Settings, load_settings
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts to which nothing goes over a network."""
 PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*@")
 """The password in a URL."""
 
@@ -88,8 +91,29 @@ def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "the stages of a recall end in the wrong order",
         "RECALLMESH_RECALL__EMBED_SHARE, RECALLMESH_RECALL__ARMS_SHARE, RECALLMESH_RECALL__RERANK_SHARE should grow.",
     )
+    yield from _llm_oddities(settings)
     yield (
         settings.retain.arm_timeout_s >= settings.retain.timeout_s,
         "retain waits for an arm as long as the whole call may take",
         "A slow arm fails the call instead of being left to the outbox. Lower RECALLMESH_RETAIN__ARM_TIMEOUT_S.",
+    )
+
+
+def _llm_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
+    own = settings.llm
+    host = urlsplit(own.url or "").hostname or ""
+    yield (
+        own.url is None and own != type(own)(),
+        "a language model is set up, and no endpoint of it",
+        "Facts are made by rules. RECALLMESH_LLM__URL says where the model is.",
+    )
+    yield (
+        (own.url or "").startswith("http://") and bool(own.api_key.get_secret_value()) and host not in LOOPBACK,
+        "the language model's key goes over the network unencrypted",
+        "Whoever is on the way can read it, and the memories. RECALLMESH_LLM__URL should begin with https://.",
+    )
+    yield (
+        own.url is not None and own.timeout_s >= settings.retain.timeout_s,
+        "one answer of the language model may take as long as the whole call of retain",
+        "A slow answer fails the call and is not asked for again. Raise RECALLMESH_RETAIN__TIMEOUT_S above it.",
     )

@@ -12,6 +12,8 @@ from recallmesh.core.tuning import Budget
 
 PARTS = ("semantic", "keyword", "graph", "temporal", "recall", "reranker", "embedder", "retain", "bank")
 
+MODES = ("concise", "verbose", "custom", "verbatim", "chunks")
+
 OVERVIEW = """\
 Memory for AI agents: retain what was seen and told, recall what matters now.
 
@@ -164,9 +166,7 @@ def _add_retain(commands: Commands) -> None:
     )
     parser.add_argument("--time", metavar="ISO", help="with --text: when it was said (default: now)")
     parser.add_argument("--tags", nargs="+", default=(), metavar="TAG", help="tags for every item")
-    parser.add_argument(
-        "--mode", choices=("concise", "verbose", "verbatim", "chunks"), help="how facts are made (default: the bank's)"
-    )
+    parser.add_argument("--mode", choices=MODES, help="how facts are made (default: the bank's)")
     _add_json(parser)
     _add_place(parser)
 
@@ -222,7 +222,7 @@ def _add_bank(commands: Commands) -> None:
     create.add_argument("--name", default="", help="a name for people")
     create.add_argument(
         "--mode",
-        choices=("concise", "verbose", "verbatim", "chunks"),
+        choices=MODES,
         help="how facts are made of text (default: concise)",
     )
     create.add_argument(

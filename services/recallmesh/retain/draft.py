@@ -159,10 +159,11 @@ def _shape(bank: Bank, mode: ExtractionMode, fingerprint: str) -> dict[str, obje
     return {
         **({"labels": sorted(vocabulary)} if vocabulary else {}),
         "mode": mode,
-        "extractor": fingerprint,
+        # Who or what reads changes nothing where nothing is read.
+        "extractor": "" if mode is ExtractionMode.CHUNKS else fingerprint,
         "agents": sorted(tuning.agent_names),
-        "mission": tuning.mission,
-        "instructions": tuning.instructions,
+        "mission": "" if mode is ExtractionMode.CHUNKS else tuning.mission,
+        "instructions": tuning.instructions if mode is ExtractionMode.CUSTOM else "",
         "language": tuning.language,
     }
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from recallmesh.core.bank import ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.memory import FactType
+from recallmesh.core.retain import Attachment
 from recallmesh.core.time import Occurrence
 
 
@@ -21,13 +22,22 @@ class FoundName:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """An image of a passage: behind how many characters of its text it stands, and itself."""
+
+    at: int
+    image: Attachment
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """What an extractor reads: a chunk, who spoke or what it is, and when it was said.
 
     ``now`` is what relative dates are relative to, in the speaker's UTC offset; absent: only full dates can be read.
     ``before`` is the passage before it in the same call and document: to understand this one by, not to make facts of.
     ``known`` are names of the bank that words of the text may mean. ``labels`` is the bank's vocabulary: labels that a
-    fact has besides those that its text says letter by letter, which are found without the extractor.
+    fact has besides those that its text says letter by letter, which are found without the extractor. ``images`` are
+    those in the text, in its order.
     """
 
     text: str
@@ -36,6 +46,7 @@ class Passage:
     before: "Passage | None" = None
     known: tuple[FoundName, ...] = ()
     labels: tuple[LabelKey, ...] = ()
+    images: tuple[Shown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +59,14 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One self-contained statement of a passage."""
+    """One self-contained statement of a passage; ``images`` are those that it was read off, by their place in it."""
 
     text: str
     fact_type: FactType = FactType.WORLD
     occurred: Occurrence | None = None
     names: tuple[FoundName, ...] = ()
     causes: tuple[Cause, ...] = ()
+    images: tuple[int, ...] = ()
 
 
 class Extractor(Protocol):
@@ -81,7 +93,10 @@ class Extractor(Protocol):
         """Return each passage's facts in the order of its text; none is an answer.
 
         Raises:
+            NotReady: it cannot work in this mode, or a model behind it refuses us.
             StoreUnavailable: a model behind it does not answer; nothing may be stored.
+            Overloaded: a model behind it is asked too often.
+            ExtractionFailed: what a model answered cannot be used, whatever was tried.
 
         """
         ...

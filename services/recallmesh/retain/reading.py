@@ -17,8 +17,8 @@ from recallmesh.retain.resolution import fold
 from recallmesh.retain.speaker import split_turns
 
 
-def check_mode(extractor: Extractor, mode: ExtractionMode) -> None:
-    """Refuse a mode that the extractor cannot work in.
+def check_mode(extractor: Extractor, mode: ExtractionMode, tuning: RetainTuning) -> None:
+    """Refuse a mode that the extractor cannot work in, or not with this bank.
 
     Raises:
         NotReady: says what is missing.
@@ -26,6 +26,8 @@ def check_mode(extractor: Extractor, mode: ExtractionMode) -> None:
     """
     if mode is not ExtractionMode.CHUNKS and mode not in extractor.modes:
         raise NotReady(f"extraction mode {mode} needs an LLM extractor, and none is set up")
+    if mode is ExtractionMode.CUSTOM and not tuning.instructions.strip():
+        raise NotReady("extraction mode custom needs the bank's own instructions, and it has none")
 
 
 def check_labels(request: RetainRequest, vocabulary: tuple[LabelKey, ...]) -> None:

@@ -85,7 +85,7 @@ class MeshRetainer:
         received = self._now()
         taken = await asyncio.to_thread(take_in, request, vision=self._extractor.vision)
         bank = await self._ledger.get_bank(request.bank)
-        check_mode(self._extractor, taken.mode or bank.config.retain.mode)
+        check_mode(self._extractor, taken.mode or bank.config.retain.mode, bank.config.retain)
         check_labels(taken, bank.config.labels)
         with _known_by_its_id(bank):
             if request.wait:
@@ -109,7 +109,7 @@ class MeshRetainer:
         It can be cancelled until it is committed. What changed the document meanwhile makes it begin again.
         """
         bank = job.bank
-        check_mode(self._extractor, bank.config.retain.mode)
+        check_mode(self._extractor, bank.config.retain.mode, bank.config.retain)
         document, sources = await self._ledger.read_sources(bank.uid, job.payload.decode())
         draft = await asyncio.to_thread(self._drafter.redraft, bank, document, sources)
         request = RetainRequest(bank.ref, tuple(chunk.item for chunk in draft.chunks))

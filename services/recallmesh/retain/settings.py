@@ -1,6 +1,35 @@
 """What an operator may set about retain."""
 
-from pydantic import BaseModel, Field
+from typing import Self
+
+from pydantic import BaseModel, Field, SecretStr, model_validator
+
+
+class LlmSettings(BaseModel, extra="forbid", frozen=True):
+    """A language model that makes the facts, at any endpoint that speaks OpenAI's protocol. Absent: rules make them."""
+
+    url: str | None = Field(default=None, pattern="^https?://.+")
+    """Where the endpoint is, up to ``/chat/completions``: ``https://api.openai.com/v1``. Absent: there is none."""
+    model: str = ""
+    """The model's name at the endpoint; needed with ``url``."""
+    api_key: SecretStr = SecretStr("")
+    """The key that the endpoint asks for. Empty: none is sent that means anything."""
+    vision: bool = False
+    """Whether the model reads images; without, what is retained with attachments is refused."""
+    timeout_s: float = Field(default=45.0, gt=0)
+    """The longest that one answer of the model may take, in seconds; then it is asked again."""
+    in_flight: int = Field(default=4, ge=1, le=256)
+    """The most questions that this process has the model answer at once."""
+    reply_tokens: int = Field(default=8192, ge=256)
+    """The longest answer, in tokens; one that would be longer is asked for in parts."""
+    call_tokens: int = Field(default=1_000_000, ge=1000)
+    """The most tokens, read and written, that one call of retain may cost; beyond, it fails and keeps nothing."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.url and not self.model:
+            raise ValueError("a url needs a model: which of the endpoint's is meant?")
+        return self
 
 
 class RetainSettings(BaseModel, extra="forbid", frozen=True):

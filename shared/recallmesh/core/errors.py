@@ -213,6 +213,13 @@ class StoreUnavailable(MeshError):
     code = "UNAVAILABLE"
 
 
+class ExtractionFailed(MeshError):
+    """A language model gave no answer that facts can be made of; nothing was stored."""
+
+    reason = "EXTRACTION_FAILED"
+    code = "ABORTED"
+
+
 class RecallUnavailable(MeshError):
     """Every arm that was asked failed."""
 

@@ -180,6 +180,13 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
         {"reason": "UNIMPLEMENTED", "domain": "recallmesh",
          "metadata": {"request_id": "a1b2…"}}
     """
+    ERROR_REASON_EXTRACTION_FAILED: _ErrorReason.ValueType  # 27
+    """The language model gave no answer that facts can be made of, whatever was tried. Nothing was stored; the whole
+    call may be made again.
+
+        {"reason": "EXTRACTION_FAILED", "domain": "recallmesh",
+         "metadata": {"request_id": "a1b2…"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call failed: the reason of google.rpc.ErrorInfo without the prefix ERROR_REASON_, of the domain "recallmesh".
@@ -342,6 +349,13 @@ ERROR_REASON_UNIMPLEMENTED: ErrorReason.ValueType  # 26
 """The server does not offer the call, or an argument of it.
 
     {"reason": "UNIMPLEMENTED", "domain": "recallmesh",
+     "metadata": {"request_id": "a1b2…"}}
+"""
+ERROR_REASON_EXTRACTION_FAILED: ErrorReason.ValueType  # 27
+"""The language model gave no answer that facts can be made of, whatever was tried. Nothing was stored; the whole
+call may be made again.
+
+    {"reason": "EXTRACTION_FAILED", "domain": "recallmesh",
      "metadata": {"request_id": "a1b2…"}}
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
