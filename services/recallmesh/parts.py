@@ -262,9 +262,12 @@ async def open_retainer(
 ) -> AsyncIterator[Retainer]:
     """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
     from recallmesh.core.operation import OperationKind
+    from recallmesh.retain.expiry import ExpiryWorker
+    from recallmesh.retain.httpcore2 import open_httpcore_poster
     from recallmesh.retain.jobs import JobWorker
     from recallmesh.retain.outbox import OutboxWorker
     from recallmesh.retain.retainer import MeshRetainer
+    from recallmesh.retain.webhooks import WebhookWorker
 
     own = settings.retain
     guard = Guard("worker", timeout_s=None, metrics=metrics)
@@ -311,13 +314,25 @@ async def open_retainer(
         lease_s=own.job_lease_s,
     )
     wakes.append(jobs.wake)
-    async with running(guard, outbox.run, jobs.run):
-        yield retainer
+    expiry = ExpiryWorker(ledger, keep=timedelta(days=settings.events.kept_days), now=system_clock)
+    async with open_httpcore_poster(private=settings.events.webhook_private) as poster:
+        webhooks = WebhookWorker(
+            ledger,
+            poster,
+            worker=worker,
+            now=system_clock,
+            random=random.random,
+            attempts=settings.events.webhook_attempts,
+            poll_s=own.outbox_poll_s,
+        )
+        async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run):
+            yield retainer
 
 
 def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter) -> Admin:
     """Make administration over the ledger."""
     from recallmesh.bank.admin import LedgerAdmin
+    from recallmesh.bank.events import WebhookRules
 
     return LedgerAdmin(
         ledger,
@@ -325,4 +340,5 @@ def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter) -> Admin:
         tokens=tokens,
         now=system_clock,
         watch_interval_s=settings.bank.watch_interval_s,
+        webhooks=WebhookRules(http=settings.events.webhook_http, private=settings.events.webhook_private),
     )

@@ -48,6 +48,21 @@ class LedgerSettings(BaseModel, extra="forbid", frozen=True):
     """Where the ledger is, as an SQLAlchemy URL. Absent: ``ledger.db`` (SQLite) in ``data``."""
 
 
+class EventSettings(BaseModel, extra="forbid", frozen=True):
+    """What happened in banks, and the addresses that it is posted to."""
+
+    kept_days: float = Field(default=30.0, gt=0)
+    """How long events can be listed and watched, in days. Memory defense's decisions are kept as long as their bank."""
+    webhook_http: bool = False
+    """Let webhooks have http:// addresses: posts are signed, but anybody on the way reads them."""
+    webhook_private: bool = False
+    """Let webhooks have addresses that are not public (loopback, link-local, private networks): whoever may register
+    one then reaches what this process reaches."""
+    webhook_attempts: int = Field(default=12, ge=1, le=1000)
+    """How often one post is tried before its address is given up. The pauses double from 5 s to an hour: 12 tries take
+    about two hours."""
+
+
 class ServeSettings(BaseModel, extra="forbid", frozen=True):
     """How a process offers its services."""
 
@@ -104,6 +119,8 @@ class Settings(BaseSettings):
     """The language model of the retain service."""
     bank: BankSettings = Field(default_factory=BankSettings)
     """Administration."""
+    events: EventSettings = Field(default_factory=EventSettings)
+    """What happened in banks, and the addresses that it is posted to."""
 
     @property
     def ledger_url(self) -> str:

@@ -1,9 +1,11 @@
 """Administration does and refuses the same over the wire as in process: a bank's life is led twice and compared."""
 
+import asyncio
 import inspect
+import itertools
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from datetime import timedelta, timezone
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from recallmesh.bank.admin import LedgerAdmin
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, LabelKey, RetainTuning
+from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
 from recallmesh.core.errors import (
     BankExists,
     BankNotFound,
@@ -25,9 +28,11 @@ from recallmesh.core.errors import (
     InvalidArgument,
     MemoryNotFound,
     MeshError,
+    NotReady,
     OperationNotFound,
     StoreUnavailable,
 )
+from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind, WebhookDraft
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import FactType, MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
@@ -35,11 +40,14 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import NamedEntity, UpdateMode
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode
 from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
+from recallmesh.ledger.events import decided
 from recallmesh.rpc.admin import RemoteAdmin, host_admin
 
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 METHODS = {name for name, _ in inspect.getmembers(Admin, inspect.isfunction) if not name.startswith("_")}
 NOBODY = BankRef("nobody")
+BEGUN_S = 0.5
+FOUND = DefenseViolation(DefenseDetector.SECRET, DefenseAction.REDACT, Severity.HIGH, "a key")
 AWAY = timezone(timedelta(hours=5, minutes=30))
 CONFIG = BankConfig(
     RecallTuning(
@@ -104,9 +112,36 @@ class Teller:
         self.told.append(("watch_operation", seen))
         return [operation.state.value for operation in seen]
 
+    async def happened(
+        self,
+        count: int,
+        kinds: tuple[EventKind, ...] = (),
+        *,
+        after: str = "",
+        change: Callable[[], Awaitable[object]] | None = None,
+    ) -> list[Event]:
+        """Watch for so many events; ``change`` is made when the watch has begun."""
+        watching = asyncio.create_task(self._watched(count, kinds, after))
+        if change is not None:
+            # When a watch from now on has begun, only what it tells can say.
+            await asyncio.sleep(BEGUN_S)
+            await change()
+        seen = await watching
+        self.told.append(("watch_events", seen))
+        return seen
+
+    async def _watched(self, count: int, kinds: tuple[EventKind, ...], after: str) -> list[Event]:
+        seen: list[Event] = []
+        async with asyncio.timeout(20), aclosing(self._admin.watch_events(REF, kinds, after)) as watch:
+            async for event in watch:
+                seen.append(event)
+                if len(seen) == count:
+                    break
+        return seen
+
     async def _called(self, method: str, *arguments, **named) -> None:
-        if method == "watch_operation":
-            await anext(self._admin.watch_operation(*arguments))
+        if method.startswith("watch_"):
+            await anext(getattr(self._admin, method)(*arguments))
         else:
             await getattr(self._admin, method)(*arguments, **named)
 
@@ -160,7 +195,7 @@ async def documents(tell: Teller, bench: Bench) -> None:
     assert (await tell("bank_stats", REF)).memories == 3
     await documents_past_a_test(tell, chunks[0].id, chunks[1].id)
     await tell.refused(ChunkNotFound, "get_chunk", REF, "c")
-    for method in ("get_document", "delete_document"):
+    for method in ("get_document", "delete_document", "reprocess_document"):
         await tell.refused(DocumentNotFound, method, REF, "d9")
     await tell.refused(DocumentNotFound, "list_chunks", REF, "d9", PageRequest())
     assert await tell("delete_document", REF, "d2") == 1
@@ -242,6 +277,58 @@ async def operations(tell: Teller, bench: Bench) -> None:
         await tell.refused(OperationNotFound, method, REF, "o")
 
 
+async def events(tell: Teller, bench: Bench) -> None:
+    for text in ("Ida sails.", "Ida rows."):
+        await bench.keep(text, document_id=text[4])
+    decision = SecurityEvent("s1", NOW, FOUND, "d", 3, "urn:receipt:1")
+    drafts = (*decided((decision,)), EventDraft(EventKind.CONSOLIDATION_COMPLETED, operation_id="o", memory_count=2))
+    await bench.ledger.record_events(bench.bank.uid, drafts, NOW)
+    told = await tell.every("list_events", REF, EventFilter())
+    assert [event.kind for event in told] == [
+        EventKind.RETAIN_COMPLETED,
+        EventKind.RETAIN_COMPLETED,
+        EventKind.MEMORY_DEFENSE_TRIGGERED,
+        EventKind.CONSOLIDATION_COMPLETED,
+    ]
+    assert told[2].security == decision
+    assert await tell.every("list_events", REF, EventFilter((EventKind.CONSOLIDATION_COMPLETED,), NOW)) == told[3:]
+    assert await tell.every("list_events", REF, EventFilter(start=NOW + timedelta(days=1))) == ()
+    assert await tell.every("list_security_events", REF) == (decision,)
+    assert await tell.happened(4, after=FROM_THE_START) == list(told)
+    assert await tell.happened(2, after=told[1].id) == list(told[2:])
+    assert await tell.happened(1, (EventKind.CONSOLIDATION_COMPLETED,), after=told[0].id) == [told[3]]
+    [new] = await tell.happened(1, change=lambda: bench.keep("Ida swims.", document_id="w"))
+    assert new.document_ids == ("w",)
+    await tell.refused(InvalidArgument, "watch_events", REF, (), "7")
+    await bench.ledger.forget_events(NOW + timedelta(days=1), limit=2)
+    await tell.refused(NotReady, "watch_events", REF, (), told[0].id)
+
+
+async def webhooks(tell: Teller, _bench: Bench) -> None:
+    draft = WebhookDraft(
+        "https://example.com/x", "sixteen bytes ok", (EventKind.RETAIN_COMPLETED,), timedelta(seconds=3)
+    )
+    made = await tell("create_webhook", REF, draft)
+    assert (made.url, made.kinds, made.timeout, made.created) == (draft.url, draft.kinds, draft.timeout, NOW)
+    other = await tell("create_webhook", REF, WebhookDraft("https://example.com/y", "whsec_" + "A" * 32))
+    assert await tell.every("list_webhooks", REF) == (made, other)
+    for url, key, seconds in (
+        ("http://example.com/x", "sixteen bytes ok", 3),
+        ("https://127.0.0.1/x", "sixteen bytes ok", 3),
+        ("https://example.com/x", "fifteen bytes..", 3),
+        ("https://example.com/x", "whsec_AAAA", 3),
+        ("https://example.com/x", "whsec_?", 3),
+        ("https://example.com/x", "x" * 257, 3),
+        ("https://example.com/x", "sixteen bytes ok", 31),
+        ("https://example.com/x", "sixteen bytes ok", 0),
+    ):
+        with_fault = WebhookDraft(url, key, timeout=timedelta(seconds=seconds))
+        await tell.refused(InvalidArgument, "create_webhook", REF, with_fault)
+    for _ in range(2):
+        await tell("delete_webhook", REF, made.id)
+    assert await tell.every("list_webhooks", REF) == (other,)
+
+
 async def nothing() -> None:
     pass
 
@@ -252,6 +339,7 @@ async def nobody(tell: Teller, _bench: Bench) -> None:
         ("get_document", "d"),
         ("list_documents", page),
         ("delete_document", "d"),
+        ("reprocess_document", "d"),
         ("get_chunk", "c"),
         ("list_chunks", "d", page),
         ("get_memory", "m"),
@@ -268,20 +356,34 @@ async def nobody(tell: Teller, _bench: Bench) -> None:
         ("watch_operation", "o"),
         ("cancel_operation", "o"),
         ("retry_operation", "o"),
+        ("list_events", EventFilter(), page),
+        ("watch_events",),
+        ("list_security_events", page),
+        ("create_webhook", WebhookDraft("https://example.com/x", "sixteen bytes ok")),
+        ("list_webhooks", page),
+        ("delete_webhook", "w"),
     ):
         await tell.refused(BankNotFound, method, NOBODY, *arguments)
 
 
 Life = Callable[[Teller, Bench], Awaitable[None]]
-LIVES: tuple[Life, ...] = (banks, documents, memories, operations, nobody)
+LIVES: tuple[Life, ...] = (banks, documents, memories, operations, events, webhooks, nobody)
 
 
 @asynccontextmanager
 async def open_local(folder: Path) -> AsyncIterator[tuple[Bench, Admin]]:
+    numbers = itertools.count(1)
     async with open_bench(folder) as bench:
         yield (
             bench,
-            LedgerAdmin(bench.ledger, arms=ARMS, tokens=WordCounter(), now=bench.clock, watch_interval_s=0.01),
+            LedgerAdmin(
+                bench.ledger,
+                arms=ARMS,
+                tokens=WordCounter(),
+                now=bench.clock,
+                watch_interval_s=0.01,
+                new_id=lambda: f"h{next(numbers)}",
+            ),
         )
 
 

@@ -195,3 +195,13 @@ def test_every_administrative_write_has_a_request_id():
     }
     assert {name for name, has in writes.items() if not has} == {"DeleteWebhook"}
     assert len(writes) >= 19
+
+
+async def test_a_webhook_is_registered_once_and_its_secret_is_in_no_note(mesh: Mesh):
+    create = bank_request("CreateWebhookRequest", url="https://example.com/x", secret="s" * 16, request_id="w")
+    first = await mesh.call("Bank.CreateWebhook", create)
+    assert await mesh.call("Bank.CreateWebhook", create) == first
+    listed = await mesh.call("Bank.ListWebhooks", bank_request("ListWebhooksRequest"))
+    assert list(listed.webhooks) == [first.webhook]
+    await mesh.call("Bank.DeleteWebhook", bank_request("DeleteWebhookRequest", webhook_id=first.webhook.id))
+    assert await refused(mesh, "Bank.CreateWebhook", create) is grpc.StatusCode.NOT_FOUND

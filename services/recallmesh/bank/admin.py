@@ -1,11 +1,12 @@
 """Administration over the ledger: what it changes, the outbox brings to the arms."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from uuid import uuid4
 
 from recallmesh.bank.config import check_config
+from recallmesh.bank.events import PUBLIC_ONLY, LedgerEvents, WebhookRules
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
 from recallmesh.core.arm import ArmName
@@ -23,7 +24,7 @@ from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 
 
-class LedgerAdmin:
+class LedgerAdmin(LedgerEvents):
     """All of administration on one ledger. ``arms`` are those that index memories and must hear of changes."""
 
     def __init__(
@@ -34,13 +35,17 @@ class LedgerAdmin:
         tokens: TokenCounter,
         now: Clock,
         watch_interval_s: float = 0.5,
+        webhooks: WebhookRules = PUBLIC_ONLY,
+        new_id: Callable[[], str] = lambda: str(uuid4()),
     ) -> None:
-        """Administer what the ledger holds."""
+        """Administer what the ledger holds; ``new_id`` names webhooks."""
         self._ledger = ledger
         self._arms = arms
         self._tokens = tokens
         self._now = now
         self._watch_interval_s = watch_interval_s
+        self._webhooks = webhooks
+        self._new_id = new_id
 
     async def create_bank(self, ref: BankRef, *, name: str = "", config: BankConfig | None = None) -> Bank:
         """Create a bank under an id that is free."""
@@ -186,9 +191,6 @@ class LedgerAdmin:
     async def retry_operation(self, ref: BankRef, operation_id: str) -> Operation:
         """Make a failed or cancelled operation pending again."""
         return await self._ledger.retry_operation(await self._uid(ref), operation_id, self._now())
-
-    async def _uid(self, ref: BankRef) -> str:
-        return (await self._ledger.get_bank(ref)).uid
 
     async def _shown(self, uid: str, chunks: tuple[Chunk, ...], visible: TagTest) -> tuple[Chunk, ...]:
         if is_open(visible) or not chunks:

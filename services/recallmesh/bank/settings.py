@@ -11,4 +11,4 @@ class BankSettings(BaseModel, extra="forbid", frozen=True):
     timeout_s: float = Field(default=30.0, gt=0)
     """The most seconds one administrative call may take."""
     watch_interval_s: float = Field(default=0.5, gt=0)
-    """How often, in seconds, a watched operation is read again."""
+    """How often, in seconds, a watched operation and a bank's events are read again."""

@@ -84,6 +84,30 @@ means "here, in this process". What you name on this line runs here in any case.
 "recallmesh serves … on ADDRESS" is printed once all of it is ready.
 """
 
+EVENT_KINDS = ("retain.completed", "consolidation.completed", "memory_defense.triggered")
+KINDS_HELP = f"{', '.join(EVENT_KINDS)} (default: all)"
+EVENTS_EXAMPLES = """\
+examples:
+  recallmesh events --bank diary
+  recallmesh events --bank diary --follow --json | jq -r .id
+  recallmesh events --bank diary --follow --after 000000000012-3f0c…
+      goes on where another left off; without --after: from now on
+  recallmesh events --bank diary --security
+"""
+
+WEBHOOK_EXAMPLES = """\
+examples:
+  recallmesh webhook add --bank diary https://example.com/hooks/recallmesh
+      prints the secret that signs the posts, this once
+  recallmesh webhook list --bank diary
+
+Posts are signed as Standard Webhooks has it: the header webhook-signature holds
+"v1," and the base64 of HMAC-SHA256 over webhook-id "." webhook-timestamp "." body.
+webhook-id is the event's; whoever has seen it has the event already. A post that
+is not answered with a 2xx is made again, for about two hours; then the address
+is given up, which `webhook list` shows.
+"""
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Make the parser of all commands; each leaves its module's name in ``module``."""
@@ -100,6 +124,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_retain(commands)
     _add_recall(commands)
     _add_bank(commands)
+    _add_events(commands)
+    _add_webhook(commands)
     _add_check_config(commands)
     _add_demo(commands)
     return parser
@@ -246,6 +272,39 @@ def _add_bank(commands: Commands) -> None:
     delete.add_argument("bank", metavar="B")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     for action in (create, listing, show, setting, delete):
+        action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
+        _add_json(action)
+        _add_place(action)
+
+
+def _add_events(commands: Commands) -> None:
+    parser = _command(commands, "events", "events", "list or watch what happened in a bank", EVENTS_EXAMPLES)
+    parser.add_argument("--bank", required=True, metavar="B", help="the bank")
+    parser.add_argument("--follow", action="store_true", help="go on with what happens, until interrupted")
+    parser.add_argument("--after", default="", metavar="ID", help="only what followed this event")
+    parser.add_argument("--kinds", nargs="+", choices=EVENT_KINDS, default=(), metavar="KIND", help=KINDS_HELP)
+    parser.add_argument(
+        "--security", action="store_true", help="list what memory defense decided, as far back as it was"
+    )
+    _add_json(parser)
+    _add_place(parser)
+
+
+def _add_webhook(commands: Commands) -> None:
+    parser = _command(commands, "webhook", "webhooks", "have a bank's events posted to an address", WEBHOOK_EXAMPLES)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add = actions.add_parser("add", help="post events to an address")
+    add.add_argument("url", metavar="URL")
+    add.add_argument(
+        "--secret-file", metavar="F", help="what signs the posts; - for standard input (default: one is made)"
+    )
+    add.add_argument("--kinds", nargs="+", choices=EVENT_KINDS, default=(), metavar="KIND", help=KINDS_HELP)
+    add.add_argument("--timeout", type=float, metavar="S", help="seconds that one post may take (default: 10)")
+    listing = actions.add_parser("list", help="list the addresses, and how far each is")
+    remove = actions.add_parser("remove", help="post nothing to an address any more")
+    remove.add_argument("webhook", metavar="ID")
+    for action in (add, listing, remove):
+        action.add_argument("--bank", required=True, metavar="B", help="the bank")
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
         _add_json(action)
         _add_place(action)

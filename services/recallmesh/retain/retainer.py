@@ -100,7 +100,7 @@ class MeshRetainer:
         """Carry out a request that did not wait; returns the memory ids. It can be cancelled until it is committed."""
         request, received = await asyncio.to_thread(request_from_bytes, job.payload)
         with _known_by_its_id(job.bank):
-            answer = await self._carry_out(job.bank, request, received, progress)
+            answer = await self._carry_out(job.bank, request, received, progress, job.operation.id)
         return tuple(one for item in answer.items for one in item.memory_ids)
 
     async def reprocess(self, job: Job, progress: Progress) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class MeshRetainer:
         draft = await asyncio.to_thread(self._drafter.redraft, bank, document, sources)
         request = RetainRequest(bank.ref, tuple(chunk.item for chunk in draft.chunks))
         vectors = Vectors(self._embedder)
-        commit = await self._commit(bank, request, (draft,), None, vectors, progress)
+        commit = await self._commit(bank, request, (draft,), None, vectors, progress, operation_id=job.operation.id)
         await self._deliver(bank, commit, vectors)
         _log.info("retain.reprocessed", bank_uid=bank.uid, memory_count=len(commit.added))
         return tuple(memory.id for memory in commit.added)
@@ -135,14 +135,19 @@ class MeshRetainer:
         return RetainAnswer(operation_id=submitted.operation.id, replayed=submitted.replayed)
 
     async def _carry_out(
-        self, bank: Bank, request: RetainRequest, received: datetime, progress: Progress = _nobody_asks
+        self,
+        bank: Bank,
+        request: RetainRequest,
+        received: datetime,
+        progress: Progress = _nobody_asks,
+        operation_id: str = "",
     ) -> RetainAnswer:
         record = await asyncio.to_thread(_record, request)
         drafts = await asyncio.to_thread(self._drafter.draft, bank, request, received)
         vectors = Vectors(self._embedder)
         commit = None if record is None else await self._ledger.find_request(bank.uid, record)
         if commit is None:
-            commit = await self._commit(bank, request, drafts, record, vectors, progress)
+            commit = await self._commit(bank, request, drafts, record, vectors, progress, operation_id=operation_id)
         deliveries = await self._deliver(bank, commit, vectors)
         answer = answer_of(drafts, commit, deliveries, len(request.items))
         _log.info("retain.completed", bank_uid=bank.uid, memory_count=answer.memory_count, replayed=answer.replayed)
@@ -156,6 +161,8 @@ class MeshRetainer:
         record: RequestRecord | None,
         vectors: Vectors,
         progress: Progress,
+        *,
+        operation_id: str,
     ) -> Commit:
         told: dict[str, tuple[Fact, ...]] = {}
         tries = 1
@@ -169,7 +176,7 @@ class MeshRetainer:
                 await progress(done, len(request.items))
             try:
                 # Stamped now: embedding a thousand texts takes longer than the outbox leaves a write to its own call.
-                return await self._ledger.commit(replace(write, at=self._now()))
+                return await self._ledger.commit(replace(write, at=self._now(), operation_id=operation_id))
             except ConflictingWrite:
                 if tries == _COMMIT_TRIES:
                     raise

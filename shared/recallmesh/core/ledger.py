@@ -8,6 +8,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.event import EventLedger, WebhookLedger
 from recallmesh.core.job import JobLedger
 from recallmesh.core.memory import FactType, Memory, MemoryState, Outline
 from recallmesh.core.operation import Operation, OperationKind, OperationState
@@ -253,7 +254,17 @@ class OperationLedger(Protocol):
         ...
 
 
-class Ledger(BankLedger, MemoryLedger, WriteLedger, JobLedger, OperationLedger, SourceLedger, Protocol):
+class Ledger(
+    BankLedger,
+    MemoryLedger,
+    WriteLedger,
+    JobLedger,
+    OperationLedger,
+    SourceLedger,
+    EventLedger,
+    WebhookLedger,
+    Protocol,
+):
     """The whole ledger. A service's constructor asks for the part it uses."""
 
     async def check(self) -> None:

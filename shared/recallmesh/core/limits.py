@@ -36,5 +36,11 @@ QUERY_BYTES = 65_536
 """A query of more bytes is refused unread: it cannot be within QUERY_TOKENS in any language people write."""
 MAX_TOKENS = 1_000_000
 """Tokens that a recall may be asked to return (`max_tokens`)."""
+WEBHOOKS_PER_BANK = 16
+"""Webhooks of one bank."""
+WEBHOOK_URL_BYTES = 2_048
+"""UTF-8 bytes of a webhook's URL."""
+WEBHOOK_SECRET_BYTES = 256
+"""UTF-8 bytes of a webhook's secret, which has at least 16."""
 MESSAGE_BYTES = 4_194_304
 """gRPC's own default for what a client accepts; no response of ours exceeds it."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation
@@ -75,7 +76,11 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One transaction of a retain. ``arms`` are those that must index what it writes."""
+    """One transaction of a retain. ``arms`` are those that must index what it writes.
+
+    The ledger writes its events with it: that it is complete, and the ``decisions`` that memory defense took.
+    ``operation_id`` is the operation that it is of, empty when its caller waits.
+    """
 
     bank_uid: str
     documents: tuple[DocumentWrite, ...]
@@ -83,6 +88,8 @@ class Write:
     arms: tuple[ArmName, ...]
     at: datetime
     request: RequestRecord | None = None
+    operation_id: str = ""
+    decisions: tuple[SecurityEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

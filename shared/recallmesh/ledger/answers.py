@@ -14,6 +14,7 @@ from sqlalchemy import BigInteger, Column, Connection, Index, Table, Text, delet
 from recallmesh.core.bank import Bank
 from recallmesh.core.entity import Entity
 from recallmesh.core.errors import BankNotFound, InternalFault, MemoryNotFound, RequestIdReused
+from recallmesh.core.event import Webhook
 from recallmesh.core.memory import Memory
 from recallmesh.core.once import Once, once_in_hand
 from recallmesh.core.operation import Operation
@@ -24,6 +25,7 @@ from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.operations import get_operation
 from recallmesh.ledger.reading import read_memories
 from recallmesh.ledger.schema import metadata
+from recallmesh.ledger.webhooks import get_webhook
 
 T = TypeVar("T")
 
@@ -36,6 +38,7 @@ NAMED: Mapping[str, tuple[type, Callable[[Any], str]]] = {
     "entity": (Entity, attrgetter("id")),
     "operation": (Operation, attrgetter("id")),
     "submission": (Submission, attrgetter("operation.id")),
+    "webhook": (Webhook, attrgetter("id")),
 }
 """What an answer may be, besides numbers and nothing, and by what it is found again."""
 
@@ -115,8 +118,10 @@ def _read(connection: Connection, call: Once, told: Any) -> object:  # noqa: ANN
             if not found:
                 raise MemoryNotFound(name)
             return found[0]
-        case "entity":
-            return get_entity(connection, bank.uid, name)
+        case "entity" | "webhook":
+            return (
+                get_entity(connection, bank.uid, name) if kind == "entity" else get_webhook(connection, bank.uid, name)
+            )
         case _:
             operation = get_operation(connection, bank.uid, name)
             return operation if kind == "operation" else Submission(operation, replayed=True)

@@ -11,11 +11,13 @@ from recallmesh.core.ledger import Ledger
 from recallmesh.ledger.answers import once
 from recallmesh.ledger.banks import SqlBanks
 from recallmesh.ledger.database import Database, open_database
+from recallmesh.ledger.events import SqlEvents
 from recallmesh.ledger.jobs import SqlJobs
 from recallmesh.ledger.memories import SqlMemories
 from recallmesh.ledger.migration import current_revision, migrate_now
 from recallmesh.ledger.operations import SqlOperations
 from recallmesh.ledger.schema import HEAD
+from recallmesh.ledger.webhooks import SqlWebhooks
 from recallmesh.ledger.writes import SqlWrites
 
 READERS = 4
@@ -29,7 +31,7 @@ def random_id() -> str:
     return str(uuid4())
 
 
-class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlJobs, SqlOperations):
+class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlJobs, SqlOperations, SqlEvents, SqlWebhooks):
     """The whole ledger on one SQL database; several processes may open the same."""
 
     def __init__(self, database: Database, *, new_id: Callable[[], str], own_lease: timedelta) -> None:

@@ -13,6 +13,7 @@ from recallmesh.core.write import Commit, OutboxAction, RequestRecord, Write, Wr
 from recallmesh.ledger.banks import lock_bank
 from recallmesh.ledger.documents import store_document
 from recallmesh.ledger.entities import resolve
+from recallmesh.ledger.events import put_retained
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
 from recallmesh.ledger.rows import memory_row
@@ -49,6 +50,7 @@ def commit_write(connection: Connection, write: Write, *, new_id: Callable[[], s
     if write.request:
         _record_request(connection, write, write.request, write_id, written)
     retiring = tuple(memory_id for document in stored for memory_id in document.retiring)
+    put_retained(connection, write, written)
     return Commit(write_id, written, added, retiring)
 
 

@@ -8,6 +8,7 @@ import grpc.aio
 
 from recallmesh.core.admin import Banks
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.event import Events
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.bank import (
@@ -19,6 +20,7 @@ from recallmesh.rpc.codec.bank import (
     stats_from_pb,
     stats_to_pb,
 )
+from recallmesh.rpc.event import EventServicer
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
 from recallmesh.v1 import bank_service_pb2 as pb
@@ -27,11 +29,12 @@ from recallmesh.v1 import bank_service_pb2_grpc
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class BankServicer(bank_service_pb2_grpc.BankServiceServicer):
+class BankServicer(EventServicer):
     """Translates calls to banks; what the port has not yet is UNIMPLEMENTED."""
 
-    def __init__(self, banks: Banks) -> None:
-        """Offer these banks."""
+    def __init__(self, banks: Banks, events: Events) -> None:
+        """Offer these banks and what happens in them."""
+        super().__init__(events)
         self._banks = banks
 
     async def CreateBank(self, request: pb.CreateBankRequest, context: Context) -> pb.CreateBankResponse:

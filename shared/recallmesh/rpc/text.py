@@ -8,10 +8,14 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from recallmesh.core.bank import Bank, BankStats
+from recallmesh.core.defense import SecurityEvent
+from recallmesh.core.event import Event, Webhook
 from recallmesh.core.recall import RecallAnswer, RecallProgress
 from recallmesh.core.retain import RetainAnswer
 from recallmesh.core.tuning import EffectiveTuning
 from recallmesh.rpc.codec.bank import bank_to_pb, stats_to_pb
+from recallmesh.rpc.codec.defense import decision_to_pb
+from recallmesh.rpc.codec.event import event_to_pb, webhook_to_pb
 from recallmesh.rpc.codec.recall import answer_to_pb, progress_to_pb
 from recallmesh.rpc.codec.retain import retained_to_pb
 from recallmesh.rpc.codec.tuning import effective_to_pb
@@ -50,6 +54,26 @@ def stats_json(bank: Bank, stats: BankStats) -> str:
 def effective_json(bank: Bank, effective: EffectiveTuning) -> str:
     """Return a bank and what is in force for its recalls as JSON, below ``bank`` and ``recall``."""
     return _text({"bank": _plain(bank_to_pb(bank)), "recall": _plain(effective_to_pb(effective))})
+
+
+def event_json(event: Event) -> str:
+    """Return an ``Event`` as JSON."""
+    return _text(_plain(event_to_pb(event)))
+
+
+def decision_json(decision: SecurityEvent) -> str:
+    """Return a ``SecurityEvent`` as JSON."""
+    return _text(_plain(decision_to_pb(decision)))
+
+
+def webhook_json(webhook: Webhook) -> str:
+    """Return a ``Webhook`` as JSON."""
+    return _text(_plain(webhook_to_pb(webhook)))
+
+
+def webhooks_json(webhooks: Iterable[Webhook]) -> str:
+    """Return webhooks as JSON, below ``webhooks``."""
+    return _text({"webhooks": [_plain(webhook_to_pb(webhook)) for webhook in webhooks]})
 
 
 def _plain(message: Message) -> dict[str, Any]:

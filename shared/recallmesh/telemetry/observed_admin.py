@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator
 
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.event import Event, EventFilter, EventKind, Webhook, WebhookDraft
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation, OperationState
@@ -162,7 +164,40 @@ class ObservedOperations:
         return await self._guard.run("retry_operation", self._admin.retry_operation(ref, operation_id))
 
 
-class ObservedAdmin(ObservedBanks, ObservedDocuments, ObservedMemories, ObservedEntities, ObservedOperations):
+class ObservedEvents:
+    """Events whose every call is bounded, counted and traced."""
+
+    _admin: Admin
+    _guard: Guard
+
+    async def list_events(self, ref: BankRef, wanted: EventFilter, page: PageRequest) -> Page[Event]:
+        """As administration does."""
+        return await self._guard.run("list_events", self._admin.list_events(ref, wanted, page))
+
+    def watch_events(self, ref: BankRef, kinds: tuple[EventKind, ...] = (), after: str = "") -> AsyncIterator[Event]:
+        """As administration does; a watch has no deadline of its own."""
+        return self._guard.each("watch_events", self._admin.watch_events(ref, kinds, after))
+
+    async def list_security_events(self, ref: BankRef, page: PageRequest) -> Page[SecurityEvent]:
+        """As administration does."""
+        return await self._guard.run("list_security_events", self._admin.list_security_events(ref, page))
+
+    async def create_webhook(self, ref: BankRef, draft: WebhookDraft) -> Webhook:
+        """As administration does."""
+        return await self._guard.run("create_webhook", self._admin.create_webhook(ref, draft))
+
+    async def list_webhooks(self, ref: BankRef, page: PageRequest) -> Page[Webhook]:
+        """As administration does."""
+        return await self._guard.run("list_webhooks", self._admin.list_webhooks(ref, page))
+
+    async def delete_webhook(self, ref: BankRef, webhook_id: str) -> None:
+        """As administration does."""
+        await self._guard.run("delete_webhook", self._admin.delete_webhook(ref, webhook_id))
+
+
+class ObservedAdmin(
+    ObservedBanks, ObservedDocuments, ObservedMemories, ObservedEntities, ObservedOperations, ObservedEvents
+):
     """Administration whose every call is bounded, counted and traced."""
 
     def __init__(self, admin: Admin, *, timeout_s: float | None, metrics: Metrics) -> None:

@@ -764,7 +764,9 @@ class WatchEventsRequest(_message.Message):
     bank_id: _builtins.str
     """The bank. Required."""
     after_id: _builtins.str
-    """The id of the last event seen. Empty: only what happens from now on."""
+    """The id of the last event seen. Empty: only what happens from now on. "0": all that is kept. One after which some are
+    no longer kept is FAILED_PRECONDITION.
+    """
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_event_pb2.EventKind.ValueType]:
         """The kinds. Empty: all."""
@@ -883,7 +885,7 @@ class CreateWebhookRequest(_message.Message):
     url: _builtins.str
     """Where to post: https, or http where the service allows it. Required."""
     secret: _builtins.str
-    """What signs the posts. Never returned. Required."""
+    """What signs the posts, of 16 to 256 bytes: the key itself, or "whsec_" and the key in base64. Never returned. Required."""
     request_id: _builtins.str
     """Makes the call idempotent for a day, of at most 128 bytes: the same id has no second effect, and its answer names the
     same things as they are by then; with another call it is ALREADY_EXISTS. Empty: the call is not idempotent.
@@ -894,7 +896,7 @@ class CreateWebhookRequest(_message.Message):
 
     @_builtins.property
     def timeout(self) -> _duration_pb2.Duration:
-        """How long one post may take. Absent: 10 s."""
+        """How long one post may take, in (0, 30] s. Absent: 10 s."""
 
     def __init__(
         self,

@@ -216,7 +216,7 @@ class BankServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListEvents(self, request, context):
-        """Lists what happened in a bank, oldest first.
+        """Lists what happened in a bank, oldest first, as far back as the service keeps it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -66,7 +66,7 @@ class BankServiceStub:
     RepairBank: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.RepairBankRequest, _bank_service_pb2.RepairBankResponse]
     """Starts mending every arm's index from the ledger."""
     ListEvents: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.ListEventsRequest, _bank_service_pb2.ListEventsResponse]
-    """Lists what happened in a bank, oldest first."""
+    """Lists what happened in a bank, oldest first, as far back as the service keeps it."""
     WatchEvents: _grpc.UnaryStreamMultiCallable[_bank_service_pb2.WatchEventsRequest, _bank_service_pb2.WatchEventsResponse]
     """Returns what happens in a bank as it happens, until the caller ends the call."""
     ListSecurityEvents: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.ListSecurityEventsRequest, _bank_service_pb2.ListSecurityEventsResponse]
@@ -110,7 +110,7 @@ class BankServiceAsyncStub(BankServiceStub):
     RepairBank: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.RepairBankRequest, _bank_service_pb2.RepairBankResponse]  # type: ignore[assignment]
     """Starts mending every arm's index from the ledger."""
     ListEvents: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.ListEventsRequest, _bank_service_pb2.ListEventsResponse]  # type: ignore[assignment]
-    """Lists what happened in a bank, oldest first."""
+    """Lists what happened in a bank, oldest first, as far back as the service keeps it."""
     WatchEvents: _aio.UnaryStreamMultiCallable[_bank_service_pb2.WatchEventsRequest, _bank_service_pb2.WatchEventsResponse]  # type: ignore[assignment]
     """Returns what happens in a bank as it happens, until the caller ends the call."""
     ListSecurityEvents: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.ListSecurityEventsRequest, _bank_service_pb2.ListSecurityEventsResponse]  # type: ignore[assignment]
@@ -215,7 +215,7 @@ class BankServiceServicer:
         request: _bank_service_pb2.ListEventsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bank_service_pb2.ListEventsResponse, _abc.Awaitable[_bank_service_pb2.ListEventsResponse]]:
-        """Lists what happened in a bank, oldest first."""
+        """Lists what happened in a bank, oldest first, as far back as the service keeps it."""
 
     def WatchEvents(
         self,

@@ -22,23 +22,24 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from recallmesh.v1 import bank_pb2 as recallmesh_dot_v1_dot_bank__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19recallmesh/v1/event.proto\x12\rrecallmesh.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/bank.proto\"\xe8\x01\n\x05\x45vent\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\x04kind\x18\x02 \x01(\x0e\x32\x18.recallmesh.v1.EventKind\x12(\n\x04time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07\x62\x61nk_id\x18\x04 \x01(\t\x12\x14\n\x0c\x64ocument_ids\x18\x05 \x03(\t\x12\x14\n\x0coperation_id\x18\x06 \x01(\t\x12\x14\n\x0cmemory_count\x18\x07 \x01(\x05\x12.\n\x08security\x18\x08 \x01(\x0b\x32\x1c.recallmesh.v1.SecurityEvent\"\x86\x02\n\rSecurityEvent\x12\n\n\x02id\x18\x01 \x01(\t\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x08\x64\x65tector\x18\x03 \x01(\x0e\x32\x1e.recallmesh.v1.DefenseDetector\x12,\n\x06\x61\x63tion\x18\x04 \x01(\x0e\x32\x1c.recallmesh.v1.DefenseAction\x12\x10\n\x08severity\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x07 \x01(\t\x12\x12\n\nitem_index\x18\x08 \x01(\x05\x12\x13\n\x0breceipt_uri\x18\t \x01(\t\"|\n\x07Webhook\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\'\n\x05kinds\x18\x03 \x03(\x0e\x32\x18.recallmesh.v1.EventKind\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\x99\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x1f\n\x1b\x45VENT_KIND_RETAIN_COMPLETED\x10\x01\x12&\n\"EVENT_KIND_CONSOLIDATION_COMPLETED\x10\x02\x12\'\n#EVENT_KIND_MEMORY_DEFENSE_TRIGGERED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19recallmesh/v1/event.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/bank.proto\"\xe8\x01\n\x05\x45vent\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\x04kind\x18\x02 \x01(\x0e\x32\x18.recallmesh.v1.EventKind\x12(\n\x04time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07\x62\x61nk_id\x18\x04 \x01(\t\x12\x14\n\x0c\x64ocument_ids\x18\x05 \x03(\t\x12\x14\n\x0coperation_id\x18\x06 \x01(\t\x12\x14\n\x0cmemory_count\x18\x07 \x01(\x05\x12.\n\x08security\x18\x08 \x01(\x0b\x32\x1c.recallmesh.v1.SecurityEvent\"\x86\x02\n\rSecurityEvent\x12\n\n\x02id\x18\x01 \x01(\t\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x08\x64\x65tector\x18\x03 \x01(\x0e\x32\x1e.recallmesh.v1.DefenseDetector\x12,\n\x06\x61\x63tion\x18\x04 \x01(\x0e\x32\x1c.recallmesh.v1.DefenseAction\x12\x10\n\x08severity\x18\x05 \x01(\t\x12\x0f\n\x07message\x18\x06 \x01(\t\x12\x13\n\x0b\x64ocument_id\x18\x07 \x01(\t\x12\x12\n\nitem_index\x18\x08 \x01(\x05\x12\x13\n\x0breceipt_uri\x18\t \x01(\t\"\x9e\x02\n\x07Webhook\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\'\n\x05kinds\x18\x03 \x03(\x0e\x32\x18.recallmesh.v1.EventKind\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x07timeout\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rlast_event_id\x18\x06 \x01(\t\x12\x1c\n\x14\x66\x61iled_attempt_count\x18\x07 \x01(\x05\x12\r\n\x05\x65rror\x18\x08 \x01(\t\x12\x30\n\x0cgive_up_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\x99\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x1f\n\x1b\x45VENT_KIND_RETAIN_COMPLETED\x10\x01\x12&\n\"EVENT_KIND_CONSOLIDATION_COMPLETED\x10\x02\x12\'\n#EVENT_KIND_MEMORY_DEFENSE_TRIGGERED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.event_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_EVENTKIND']._serialized_start=730
-  _globals['_EVENTKIND']._serialized_end=883
-  _globals['_EVENT']._serialized_start=104
-  _globals['_EVENT']._serialized_end=336
-  _globals['_SECURITYEVENT']._serialized_start=339
-  _globals['_SECURITYEVENT']._serialized_end=601
-  _globals['_WEBHOOK']._serialized_start=603
-  _globals['_WEBHOOK']._serialized_end=727
+  _globals['_EVENTKIND']._serialized_start=925
+  _globals['_EVENTKIND']._serialized_end=1078
+  _globals['_EVENT']._serialized_start=136
+  _globals['_EVENT']._serialized_end=368
+  _globals['_SECURITYEVENT']._serialized_start=371
+  _globals['_SECURITYEVENT']._serialized_end=633
+  _globals['_WEBHOOK']._serialized_start=636
+  _globals['_WEBHOOK']._serialized_end=922
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -51,7 +52,7 @@ Global___EventKind: _TypeAlias = EventKind  # noqa: Y015
 
 @_typing.final
 class Event(_message.Message):
-    """Something that happened in a bank."""
+    """Something that happened in a bank. Written in the transaction of what it tells: none is lost, none told twice."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -64,7 +65,7 @@ class Event(_message.Message):
     MEMORY_COUNT_FIELD_NUMBER: _builtins.int
     SECURITY_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Grows with time within the bank; what a watcher resumes after."""
+    """Unique in the mesh. Grows with time within the bank, as text too; what a watcher resumes after."""
     kind: Global___EventKind.ValueType
     """What happened."""
     bank_id: _builtins.str
@@ -79,7 +80,7 @@ class Event(_message.Message):
 
     @_builtins.property
     def document_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The documents concerned."""
+        """The documents concerned, at most 1,000."""
 
     @_builtins.property
     def security(self) -> Global___SecurityEvent:
@@ -163,7 +164,9 @@ Global___SecurityEvent: _TypeAlias = SecurityEvent  # noqa: Y015
 
 @_typing.final
 class Webhook(_message.Message):
-    """An address to which a bank's events are posted, signed by HMAC-SHA256."""
+    """An address to which a bank's events are posted, one after another in their order, signed by HMAC-SHA256; each at least
+    once, under its id. One that does not answer with a 2xx is tried again with growing pauses, and given up in the end.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -171,17 +174,36 @@ class Webhook(_message.Message):
     URL_FIELD_NUMBER: _builtins.int
     KINDS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    TIMEOUT_FIELD_NUMBER: _builtins.int
+    LAST_EVENT_ID_FIELD_NUMBER: _builtins.int
+    FAILED_ATTEMPT_COUNT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    GIVE_UP_TIME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """A UUID in canonical text."""
     url: _builtins.str
     """Where to post. No private address unless the service allows it."""
+    last_event_id: _builtins.str
+    """The id of the last event that it has, or that came before it was registered. Empty when there was none."""
+    failed_attempt_count: _builtins.int
+    """How often the next event was tried in vain. The default, 0: no post has failed since the last that did not."""
+    error: _builtins.str
+    """Why the last try failed. Empty when it did not."""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___EventKind.ValueType]:
         """Which kinds to post. Empty means all."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
-        """When it was registered."""
+        """When it was registered. Events from then on are posted."""
+
+    @_builtins.property
+    def timeout(self) -> _duration_pb2.Duration:
+        """How long one post may take."""
+
+    @_builtins.property
+    def give_up_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was given up: nothing is posted any more. Absent while it is served."""
 
     def __init__(
         self,
@@ -190,10 +212,15 @@ class Webhook(_message.Message):
         url: _builtins.str = ...,
         kinds: _abc.Iterable[Global___EventKind.ValueType] | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        timeout: _duration_pb2.Duration | None = ...,
+        last_event_id: _builtins.str = ...,
+        failed_attempt_count: _builtins.int = ...,
+        error: _builtins.str = ...,
+        give_up_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "give_up_time", b"give_up_time", "timeout", b"timeout"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "id", b"id", "kinds", b"kinds", "url", b"url"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "error", b"error", "failed_attempt_count", b"failed_attempt_count", "give_up_time", b"give_up_time", "id", b"id", "kinds", b"kinds", "last_event_id", b"last_event_id", "timeout", b"timeout", "url", b"url"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import ExtractionMode
+from recallmesh.core.defense import DefenseAction, DefenseDetector
 from recallmesh.core.encoder import EmbedKind
 from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.event import EventKind
 from recallmesh.core.memory import FactType, MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.core.recall import Fusion, Outcome, PartState, RecallStage
@@ -18,6 +20,7 @@ from recallmesh.core.vectors import VectorField
 from recallmesh.v1 import (
     bank_pb2,
     embedder_service_pb2,
+    event_pb2,
     memory_pb2,
     operation_pb2,
     recall_service_pb2,
@@ -112,3 +115,8 @@ OPERATION_STATE = EnumCodec(
 )
 EMBED_KIND = EnumCodec(embedder_service_pb2.EmbedKind, EmbedKind, "EMBED_KIND", fallback=EmbedKind.PASSAGE)
 VECTOR_FIELD = EnumCodec(vector_service_pb2.VectorField, VectorField, "VECTOR_FIELD", fallback=VectorField.TEXT)
+DEFENSE_DETECTOR = EnumCodec(
+    bank_pb2.DefenseDetector, DefenseDetector, "DEFENSE_DETECTOR", fallback=DefenseDetector.SECRET
+)
+DEFENSE_ACTION = EnumCodec(bank_pb2.DefenseAction, DefenseAction, "DEFENSE_ACTION", fallback=DefenseAction.BLOCK)
+EVENT_KIND = EnumCodec(event_pb2.EventKind, EventKind, "EVENT_KIND", fallback=EventKind.RETAIN_COMPLETED)

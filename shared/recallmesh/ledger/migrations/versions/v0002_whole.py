@@ -14,6 +14,8 @@ def upgrade() -> None:
     _chunks()
     _operations()
     _answers()
+    _events()
+    _webhooks()
 
 
 def _chunks() -> None:
@@ -39,3 +41,61 @@ def _answers() -> None:
         sa.PrimaryKeyConstraint("tenant", "request_id"),
     )
     op.create_index("answers_created", "answers", ["created"])
+
+
+def _bank() -> sa.Column[str]:
+    return sa.Column("bank_uid", sa.String(36), sa.ForeignKey("banks.uid", ondelete="CASCADE"), primary_key=True)
+
+
+def _events() -> None:
+    """Keep what happened in a bank, numbered without gaps, and what memory defense decided."""
+    op.create_table("event_heads", _bank(), sa.Column("last", sa.BigInteger(), nullable=False))
+    op.create_table(
+        "events",
+        _bank(),
+        sa.Column("number", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("document_ids", sa.Text(), nullable=False),
+        sa.Column("operation_id", sa.Text(), nullable=False),
+        sa.Column("memory_count", sa.Integer(), nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("events_time", "events", ["time"])
+    op.create_table(
+        "security_events",
+        _bank(),
+        sa.Column("number", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("id", sa.String(36), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("detector", sa.Text(), nullable=False),
+        sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("severity", sa.Text(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=False),
+        sa.Column("document_id", sa.Text(), nullable=False),
+        sa.Column("item_index", sa.Integer(), nullable=False),
+        sa.Column("receipt_uri", sa.Text(), nullable=False),
+        sa.UniqueConstraint("bank_uid", "id", name="security_events_id"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _webhooks() -> None:
+    """Keep the addresses that events are posted to, and how far each is."""
+    op.create_table(
+        "webhooks",
+        sa.Column("id", sa.String(36), primary_key=True),
+        sa.Column("bank_uid", sa.String(36), sa.ForeignKey("banks.uid", ondelete="CASCADE"), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("secret", sa.Text(), nullable=False),
+        sa.Column("kinds", sa.Text(), nullable=False),
+        sa.Column("timeout", sa.BigInteger(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("delivered", sa.BigInteger(), nullable=False),
+        sa.Column("due", sa.BigInteger(), nullable=False),
+        sa.Column("worker", sa.Text(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=False),
+        sa.Column("gave_up", sa.BigInteger()),
+    )
+    op.create_index("webhooks_bank", "webhooks", ["bank_uid", "id"])
