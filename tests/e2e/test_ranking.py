@@ -4,6 +4,7 @@ import pytest
 from deployment import NOW
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import BankConfig, RetainTuning
 from recallmesh.core.errors import InvalidArgument
 from recallmesh.core.memory import FactType
 from recallmesh.core.recall import PartState
@@ -72,9 +73,12 @@ async def test_a_pack_takes_what_fits_and_says_what_it_left(diary):
         await ask(-1)
 
 
-async def test_the_answer_in_the_last_sentence_of_a_long_memory_counts(diary):
-    filler = "The committee discussed the paint of the boat house without any result. " * 105
-    await diary.keep(filler + "The password of the boat house is gorse and thistle.")
+async def test_the_answer_in_the_last_sentence_of_a_long_memory_counts(mesh):
+    # Of its own length: the default bank would cut the text, and the answer would stand in a short last piece.
+    diary = await mesh.diary(BankConfig(retain=RetainTuning(chunk_tokens=2000)))
+    filler = "The committee discussed the paint of the boat house without any result. " * 115
+    (memory,) = await diary.keep(filler + "The password of the boat house is gorse and thistle.")
+    assert (await mesh.faces.admin.get_memory(diary.ref, memory)).tokens > 1500
     await diary.keep(*(f"The committee met in room {number} and spoke about the boat house." for number in range(12)))
     found = await diary.texts("What is the password of the boat house?", reranking=None)
     assert any("gorse and thistle" in text for text in found[:3])
