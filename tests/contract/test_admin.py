@@ -140,7 +140,7 @@ class Teller:
         return seen
 
     async def _called(self, method: str, *arguments, **named) -> None:
-        if method.startswith("watch_"):
+        if method.startswith("watch_") or method == "export_bank":
             await anext(getattr(self._admin, method)(*arguments))
         else:
             await getattr(self._admin, method)(*arguments, **named)
@@ -194,6 +194,8 @@ async def documents(tell: Teller, bench: Bench) -> None:
     assert await tell("get_chunk", REF, chunks[1].id) == chunks[1]
     assert (await tell("bank_stats", REF)).memories == 3
     await documents_past_a_test(tell, chunks[0].id, chunks[1].id)
+    begun = await tell("reprocess_document", REF, "d1")
+    assert (begun.kind, begun.total) == (OperationKind.REPROCESS, 2)
     await tell.refused(ChunkNotFound, "get_chunk", REF, "c")
     for method in ("get_document", "delete_document", "reprocess_document"):
         await tell.refused(DocumentNotFound, method, REF, "d9")
@@ -214,6 +216,46 @@ async def documents_past_a_test(tell: Teller, tagged: str, bare: str) -> None:
     listed = await tell("list_chunks", REF, "d1", PageRequest(10), visible=a)
     assert [chunk.id for chunk in listed.rows] == [tagged]
     assert (await tell("list_chunks", REF, "d1", PageRequest(10), visible=z)).rows == ()
+
+
+async def moves(tell: Teller, bench: Bench) -> None:
+    await documents(tell, bench)
+    await tell("update_bank", REF, config=CONFIG)
+    hidden, *_ = await bench.memories()
+    await tell("invalidate_memory", REF, hidden.id)
+    data = await exported(tell, REF)
+    copy = BankRef("copy")
+    made = await tell._admin.create_bank(copy)
+    lines = data.splitlines(keepends=True)
+    for wrong in (b"Dear diary,\n", b"".join(lines[:-1]), b"".join((*lines[:-2], lines[-1])), data[:-10]):
+        await tell.refused(InvalidArgument, "import_bank", copy, pieces(wrong))
+        assert (await tell("bank_stats", copy)).documents == 0
+    assert (await tell("import_bank", copy, pieces(data))).memories == 2
+    moved = await tell._admin.get_bank(copy)
+    assert (moved.uid, moved.config, moved.version) == (made.uid, CONFIG, 2)
+    assert (await exported(tell, copy)).splitlines()[1:] == data.splitlines()[1:]
+    for method, *arguments in (("list_documents",), ("list_chunks", "d1"), ("list_memories", MemoryFilter())):
+        assert await tell.every(method, copy, *arguments) == await tell.every(method, REF, *arguments)
+    assert await tell.every("list_entities", copy) == await tell.every("list_entities", REF)
+    assert await tell.every("list_tags", copy) == await tell.every("list_tags", REF)
+    waiting = await bench.ledger.lease_outbox("w", ArmName.GRAPH, limit=100, lease=timedelta(minutes=1), now=NOW)
+    assert {row.memory_id for row in waiting if row.bank_uid == made.uid} == {
+        memory.id for memory in await tell.every("list_memories", copy, MemoryFilter(states=(MemoryState.ACTIVE,)))
+    }
+    await tell.refused(NotReady, "import_bank", copy, pieces(data))
+    await tell.refused(BankNotFound, "export_bank", NOBODY)
+    await tell.refused(BankNotFound, "import_bank", NOBODY, pieces(data))
+
+
+async def exported(tell: Teller, ref: BankRef) -> bytes:
+    data = b"".join([piece async for piece in tell._admin.export_bank(ref)])
+    tell.told.append(("export_bank", data.splitlines()[1:]))  # the header says when
+    return data
+
+
+async def pieces(data: bytes) -> AsyncIterator[bytes]:
+    for begin in range(0, len(data), 1000):  # cut anywhere
+        yield data[begin : begin + 1000]
 
 
 async def memories(tell: Teller, bench: Bench) -> None:
@@ -367,7 +409,7 @@ async def nobody(tell: Teller, _bench: Bench) -> None:
 
 
 Life = Callable[[Teller, Bench], Awaitable[None]]
-LIVES: tuple[Life, ...] = (banks, documents, memories, operations, events, webhooks, nobody)
+LIVES: tuple[Life, ...] = (banks, documents, moves, memories, operations, events, webhooks, nobody)
 
 
 @asynccontextmanager

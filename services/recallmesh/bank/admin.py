@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from recallmesh.bank.config import check_config
 from recallmesh.bank.events import PUBLIC_ONLY, LedgerEvents, WebhookRules
+from recallmesh.bank.moves import BankMoves
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
 from recallmesh.core.arm import ArmName
@@ -24,7 +25,7 @@ from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 
 
-class LedgerAdmin(LedgerEvents):
+class LedgerAdmin(LedgerEvents, BankMoves):
     """All of administration on one ledger. ``arms`` are those that index memories and must hear of changes."""
 
     def __init__(

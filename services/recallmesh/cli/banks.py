@@ -2,15 +2,17 @@
 
 import argparse
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from recallmesh.cli.address import place_of
 from recallmesh.cli.effective import print_effective
 from recallmesh.cli.keys import BANK_KEYS, changed, own, read
 from recallmesh.cli.labels import apart, own_labels, relabelled
+from recallmesh.cli.moving import export_bank, import_bank
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table, printable
-from recallmesh.core.admin import Banks
+from recallmesh.core.admin import Admin, Banks
 from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.page import PageRequest
 from recallmesh.core.tuning import RecallTuning
@@ -24,7 +26,15 @@ NOBODY = 2
 
 async def run(words: argparse.Namespace) -> int:
     """Do the one thing that was asked for."""
-    actions = {"create": _create, "list": _list, "show": _show, "set": _set, "delete": _delete}
+    actions: dict[str, Callable[[argparse.Namespace, Admin], Awaitable[None]]] = {
+        "create": _create,
+        "list": _list,
+        "show": _show,
+        "set": _set,
+        "export": export_bank,
+        "import": import_bank,
+        "delete": _delete,
+    }
     if words.action == "delete" and not words.yes:
         if not sys.stdin.isatty():
             print("recallmesh: nobody can be asked here\n  to delete the bank for good, say --yes", file=sys.stderr)

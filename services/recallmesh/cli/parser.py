@@ -241,7 +241,7 @@ def _add_recall(commands: Commands) -> None:
 
 
 def _add_bank(commands: Commands) -> None:
-    parser = _command(commands, "bank", "banks", "create, list, show, set up and delete banks")
+    parser = _command(commands, "bank", "banks", "create, list, show, set up, move and delete banks")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = actions.add_parser("create", help="make a bank")
     create.add_argument("bank", metavar="B")
@@ -268,10 +268,20 @@ def _add_bank(commands: Commands) -> None:
     )
     setting.add_argument("bank", metavar="B")
     setting.add_argument("pairs", nargs="+", metavar="KEY=VALUE")
+    export = actions.add_parser("export", help="write all a bank holds but vectors to a file")
+    export.add_argument("bank", metavar="B")
+    export.add_argument(
+        "file",
+        metavar="FILE",
+        help="JSON lines, compressed if it ends in .gz, put in the place of one that is there; - for standard output",
+    )
+    imported = actions.add_parser("import", help="fill an empty bank from an exported file")
+    imported.add_argument("bank", metavar="B", help="the bank; made on the fly if there is none")
+    imported.add_argument("file", metavar="FILE", help="what export wrote, plain or .gz; - for standard input")
     delete = actions.add_parser("delete", help="delete a bank and all it holds")
     delete.add_argument("bank", metavar="B")
     delete.add_argument("--yes", action="store_true", help="do not ask")
-    for action in (create, listing, show, setting, delete):
+    for action in (create, listing, show, setting, export, imported, delete):
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
         _add_json(action)
         _add_place(action)

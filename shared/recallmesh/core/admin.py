@@ -7,6 +7,7 @@ from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.event import Events
+from recallmesh.core.export import Moves
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation, OperationState
@@ -156,5 +157,5 @@ class Operations(Protocol):
         ...
 
 
-class Admin(Banks, Documents, Memories, Entities, Operations, Events, Protocol):
+class Admin(Banks, Documents, Memories, Entities, Operations, Events, Moves, Protocol):
     """All of administration; one service (``bank``) offers it."""

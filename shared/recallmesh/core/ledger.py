@@ -9,6 +9,7 @@ from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.event import EventLedger, WebhookLedger
+from recallmesh.core.export import ExportLedger
 from recallmesh.core.job import JobLedger
 from recallmesh.core.memory import FactType, Memory, MemoryState, Outline
 from recallmesh.core.operation import Operation, OperationKind, OperationState
@@ -263,6 +264,7 @@ class Ledger(
     SourceLedger,
     EventLedger,
     WebhookLedger,
+    ExportLedger,
     Protocol,
 ):
     """The whole ledger. A service's constructor asks for the part it uses."""

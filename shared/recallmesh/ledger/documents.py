@@ -71,7 +71,7 @@ def get_document(connection: Connection, bank_uid: str, document_id: str) -> Doc
     row = _row(connection, bank_uid, document_id)
     if row is None:
         raise DocumentNotFound(document_id)
-    return document_of(row, _memory_counts(connection, bank_uid, [document_id])[document_id])
+    return document_of(row, memory_counts(connection, bank_uid, [document_id])[document_id])
 
 
 def list_documents(connection: Connection, bank_uid: str, page: PageRequest) -> Page[Document]:
@@ -83,7 +83,7 @@ def list_documents(connection: Connection, bank_uid: str, page: PageRequest) -> 
         .limit(page.size + 1)
     )
     rows = connection.execute(query).all()
-    counts = _memory_counts(connection, bank_uid, [row.id for row in rows])
+    counts = memory_counts(connection, bank_uid, [row.id for row in rows])
     return cut([document_of(row, counts[row.id]) for row in rows], page.size, lambda document: document.id)
 
 
@@ -135,8 +135,8 @@ def _row(connection: Connection, bank_uid: str, document_id: str, *, lock: bool 
     return connection.execute(_ROW_LOCKED if lock else _ROW, named).first()
 
 
-def _memory_counts(connection: Connection, bank_uid: str, document_ids: list[str]) -> dict[str, int]:
-    """Count instead of keeping counts: a count that is made cannot be wrong."""
+def memory_counts(connection: Connection, bank_uid: str, document_ids: list[str]) -> dict[str, int]:
+    """Count the memories of documents instead of keeping counts: a count that is made cannot be wrong."""
     query = (
         select(memories.c.document_id, func.count())
         .where(memories.c.bank_uid == bank_uid, among(memories.c.document_id, document_ids), is_live)

@@ -81,6 +81,11 @@ def get_entity(connection: Connection, bank_uid: str, entity_id: str) -> Entity:
     return found[0]
 
 
+def read_entities(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> list[Entity]:
+    """Return those of the entities that are there, in no particular order."""
+    return _entities(connection, _OF_IDS, {"bank": bank_uid, "ids": bound(entity_ids)})
+
+
 def list_entities(connection: Connection, bank_uid: str, page: PageRequest) -> Page[Entity]:
     """List entities by id."""
     found = _entities(connection, _PAGE, {"bank": bank_uid, "after": page.after, "size": page.size + 1})

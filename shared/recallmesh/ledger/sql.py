@@ -12,6 +12,7 @@ from recallmesh.ledger.answers import once
 from recallmesh.ledger.banks import SqlBanks
 from recallmesh.ledger.database import Database, open_database
 from recallmesh.ledger.events import SqlEvents
+from recallmesh.ledger.export import SqlExports
 from recallmesh.ledger.jobs import SqlJobs
 from recallmesh.ledger.memories import SqlMemories
 from recallmesh.ledger.migration import current_revision, migrate_now
@@ -31,7 +32,7 @@ def random_id() -> str:
     return str(uuid4())
 
 
-class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlJobs, SqlOperations, SqlEvents, SqlWebhooks):
+class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlJobs, SqlOperations, SqlEvents, SqlWebhooks, SqlExports):
     """The whole ledger on one SQL database; several processes may open the same."""
 
     def __init__(self, database: Database, *, new_id: Callable[[], str], own_lease: timedelta) -> None:

@@ -10,6 +10,7 @@ from recallmesh.rpc.event import RemoteEvents
 from recallmesh.rpc.health import check_health
 from recallmesh.rpc.hosted import Check, Hosted, always
 from recallmesh.rpc.memory import MemoryServicer, RemoteMemories
+from recallmesh.rpc.moves import RemoteMoves
 from recallmesh.rpc.operation import OperationServicer, RemoteOperations
 from recallmesh.v1 import (
     bank_service_pb2_grpc,
@@ -26,7 +27,7 @@ def host_admin(admin: Admin, check: Check = always) -> Hosted:
     """Offer administration; ``check`` says whether it can work (its ledger answers), for all five services."""
 
     def register(server: grpc.aio.Server) -> None:
-        bank_service_pb2_grpc.add_BankServiceServicer_to_server(BankServicer(admin, admin), server)
+        bank_service_pb2_grpc.add_BankServiceServicer_to_server(BankServicer(admin, admin, admin), server)
         document_service_pb2_grpc.add_DocumentServiceServicer_to_server(DocumentServicer(admin), server)
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryServicer(admin), server)
         entity_service_pb2_grpc.add_EntityServiceServicer_to_server(EntityServicer(admin), server)
@@ -35,7 +36,9 @@ def host_admin(admin: Admin, check: Check = always) -> Hosted:
     return Hosted(SERVICES, register, dict.fromkeys(SERVICES, check))
 
 
-class RemoteAdmin(RemoteBanks, RemoteDocuments, RemoteMemories, RemoteEntities, RemoteOperations, RemoteEvents):
+class RemoteAdmin(
+    RemoteBanks, RemoteMoves, RemoteDocuments, RemoteMemories, RemoteEntities, RemoteOperations, RemoteEvents
+):
     """Administration at the other end of a channel."""
 
     def __init__(self, channel: grpc.aio.Channel, *, timeout_s: float | None = 30.0) -> None:
@@ -46,6 +49,7 @@ class RemoteAdmin(RemoteBanks, RemoteDocuments, RemoteMemories, RemoteEntities, 
         RemoteEntities.__init__(self, channel, timeout_s=timeout_s)
         RemoteOperations.__init__(self, channel, timeout_s=timeout_s)
         RemoteEvents.__init__(self, channel, timeout_s=timeout_s)
+        RemoteMoves.__init__(self, channel)
         self._channel = channel
 
     async def check(self) -> None:

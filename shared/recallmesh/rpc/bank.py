@@ -1,6 +1,7 @@
 # ruff: noqa: N802, D102 - the generated service names its methods
 """The port of banks over the wire."""
 
+from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,9 @@ import grpc.aio
 
 from recallmesh.core.admin import Banks
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.event import Events
+from recallmesh.core.export import Moves
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.bank import (
@@ -21,6 +24,7 @@ from recallmesh.rpc.codec.bank import (
     stats_to_pb,
 )
 from recallmesh.rpc.event import EventServicer
+from recallmesh.rpc.moves import pieces_of
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
 from recallmesh.v1 import bank_service_pb2 as pb
@@ -32,9 +36,10 @@ Context = grpc.aio.ServicerContext[Any, Any]
 class BankServicer(EventServicer):
     """Translates calls to banks; what the port has not yet is UNIMPLEMENTED."""
 
-    def __init__(self, banks: Banks, events: Events) -> None:
-        """Offer these banks and what happens in them."""
+    def __init__(self, banks: Banks, events: Events, moves: Moves) -> None:
+        """Offer these banks, what happens in them, and how they are moved."""
         super().__init__(events)
+        self._moves = moves
         self._banks = banks
 
     async def CreateBank(self, request: pb.CreateBankRequest, context: Context) -> pb.CreateBankResponse:
@@ -73,6 +78,21 @@ class BankServicer(EventServicer):
     async def GetBankStats(self, request: pb.GetBankStatsRequest, context: Context) -> pb.GetBankStatsResponse:
         stats = await self._banks.bank_stats(bank_ref(request.bank_id, tenant_of(context)))
         return pb.GetBankStatsResponse(stats=stats_to_pb(stats))
+
+    async def ExportBank(
+        self, request: pb.ExportBankRequest, context: Context
+    ) -> AsyncGenerator[pb.ExportBankResponse, None]:
+        async for piece in self._moves.export_bank(bank_ref(request.bank_id, tenant_of(context))):
+            yield pb.ExportBankResponse(data=piece)
+
+    async def ImportBank(
+        self, requests: AsyncIterator[pb.ImportBankRequest], context: Context
+    ) -> pb.ImportBankResponse:
+        async for first in requests:
+            ref = bank_ref(first.bank_id, tenant_of(context))
+            found = await self._moves.import_bank(ref, pieces_of(first, requests))
+            return pb.ImportBankResponse(document_count=found.documents, memory_count=found.memories)
+        raise InvalidArgument(FieldViolation("bank_id", "is required: the stream holds nothing"))
 
 
 class RemoteBanks:

@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 from recallmesh.core.bank import Bank, BankStats
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.event import Event, Webhook
+from recallmesh.core.export import Imported
 from recallmesh.core.recall import RecallAnswer, RecallProgress
 from recallmesh.core.retain import RetainAnswer
 from recallmesh.core.tuning import EffectiveTuning
@@ -19,6 +20,7 @@ from recallmesh.rpc.codec.event import event_to_pb, webhook_to_pb
 from recallmesh.rpc.codec.recall import answer_to_pb, progress_to_pb
 from recallmesh.rpc.codec.retain import retained_to_pb
 from recallmesh.rpc.codec.tuning import effective_to_pb
+from recallmesh.v1.bank_service_pb2 import ImportBankResponse
 
 
 def recall_answer_json(answer: RecallAnswer) -> str:
@@ -49,6 +51,11 @@ def banks_json(banks: Iterable[Bank]) -> str:
 def stats_json(bank: Bank, stats: BankStats) -> str:
     """Return a bank and what it holds as JSON, below ``bank`` and ``stats``."""
     return _text({"bank": _plain(bank_to_pb(bank)), "stats": _plain(stats_to_pb(stats))})
+
+
+def imported_json(imported: Imported) -> str:
+    """Return what was imported as JSON."""
+    return _text(_plain(ImportBankResponse(document_count=imported.documents, memory_count=imported.memories)))
 
 
 def effective_json(bank: Bank, effective: EffectiveTuning) -> str:

@@ -8,6 +8,7 @@ from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.event import Event, EventFilter, EventKind, Webhook, WebhookDraft
+from recallmesh.core.export import Imported
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation, OperationState
@@ -50,6 +51,21 @@ class ObservedBanks:
     async def bank_stats(self, ref: BankRef) -> BankStats:
         """As administration does."""
         return await self._guard.run("bank_stats", self._admin.bank_stats(ref))
+
+
+class ObservedMoves:
+    """Banks moved, with every call counted and traced; how long it takes is the size of the bank."""
+
+    _admin: Admin
+    _unhurried: Guard
+
+    def export_bank(self, ref: BankRef) -> AsyncIterator[bytes]:
+        """As administration does."""
+        return self._unhurried.each("export_bank", self._admin.export_bank(ref))
+
+    async def import_bank(self, ref: BankRef, pieces: AsyncIterator[bytes]) -> Imported:
+        """As administration does."""
+        return await self._unhurried.run("import_bank", self._admin.import_bank(ref, pieces))
 
 
 class ObservedDocuments:
@@ -196,7 +212,13 @@ class ObservedEvents:
 
 
 class ObservedAdmin(
-    ObservedBanks, ObservedDocuments, ObservedMemories, ObservedEntities, ObservedOperations, ObservedEvents
+    ObservedBanks,
+    ObservedMoves,
+    ObservedDocuments,
+    ObservedMemories,
+    ObservedEntities,
+    ObservedOperations,
+    ObservedEvents,
 ):
     """Administration whose every call is bounded, counted and traced."""
 
@@ -204,3 +226,4 @@ class ObservedAdmin(
         """Wrap administration, here or there."""
         self._admin = admin
         self._guard = Guard("bank", timeout_s=timeout_s, metrics=metrics)
+        self._unhurried = Guard("bank", timeout_s=None, metrics=metrics)

@@ -181,14 +181,15 @@ class BankServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExportBank(self, request, context):
-        """Returns all a bank holds but vectors, in the ledger's order.
+        """Returns all a bank holds but vectors, of one moment: a header, documents, chunks, entities, memories, an end.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ImportBank(self, request_iterator, context):
-        """Fills an empty bank from an export; texts are embedded again. Atomic at the end of the stream.
+        """Fills an empty bank from an export and sets it up as the exported one was; texts are embedded again. Atomic at the
+        end of the stream. A bank that holds something, or an export of a newer version, is FAILED_PRECONDITION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -56,9 +56,11 @@ class BankServiceStub:
     def GetEffectiveConfig(self) -> _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.GetEffectiveConfigRequest, _bank_service_pb2.GetEffectiveConfigResponse]:
         """Never offered: what is in force for recall, RecallService.ResolveTuning tells; for retain, GetBank."""
     ExportBank: _grpc.UnaryStreamMultiCallable[_bank_service_pb2.ExportBankRequest, _bank_service_pb2.ExportBankResponse]
-    """Returns all a bank holds but vectors, in the ledger's order."""
+    """Returns all a bank holds but vectors, of one moment: a header, documents, chunks, entities, memories, an end."""
     ImportBank: _grpc.StreamUnaryMultiCallable[_bank_service_pb2.ImportBankRequest, _bank_service_pb2.ImportBankResponse]
-    """Fills an empty bank from an export; texts are embedded again. Atomic at the end of the stream."""
+    """Fills an empty bank from an export and sets it up as the exported one was; texts are embedded again. Atomic at the
+    end of the stream. A bank that holds something, or an export of a newer version, is FAILED_PRECONDITION.
+    """
     Consolidate: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.ConsolidateRequest, _bank_service_pb2.ConsolidateResponse]
     """Starts consolidation of what is not yet consolidated."""
     VerifyBank: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.VerifyBankRequest, _bank_service_pb2.VerifyBankResponse]
@@ -100,9 +102,11 @@ class BankServiceAsyncStub(BankServiceStub):
     def GetEffectiveConfig(self) -> _aio.UnaryUnaryMultiCallable[_bank_service_pb2.GetEffectiveConfigRequest, _bank_service_pb2.GetEffectiveConfigResponse]:  # type: ignore[override]
         """Never offered: what is in force for recall, RecallService.ResolveTuning tells; for retain, GetBank."""
     ExportBank: _aio.UnaryStreamMultiCallable[_bank_service_pb2.ExportBankRequest, _bank_service_pb2.ExportBankResponse]  # type: ignore[assignment]
-    """Returns all a bank holds but vectors, in the ledger's order."""
+    """Returns all a bank holds but vectors, of one moment: a header, documents, chunks, entities, memories, an end."""
     ImportBank: _aio.StreamUnaryMultiCallable[_bank_service_pb2.ImportBankRequest, _bank_service_pb2.ImportBankResponse]  # type: ignore[assignment]
-    """Fills an empty bank from an export; texts are embedded again. Atomic at the end of the stream."""
+    """Fills an empty bank from an export and sets it up as the exported one was; texts are embedded again. Atomic at the
+    end of the stream. A bank that holds something, or an export of a newer version, is FAILED_PRECONDITION.
+    """
     Consolidate: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.ConsolidateRequest, _bank_service_pb2.ConsolidateResponse]  # type: ignore[assignment]
     """Starts consolidation of what is not yet consolidated."""
     VerifyBank: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.VerifyBankRequest, _bank_service_pb2.VerifyBankResponse]  # type: ignore[assignment]
@@ -180,14 +184,16 @@ class BankServiceServicer:
         request: _bank_service_pb2.ExportBankRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_bank_service_pb2.ExportBankResponse], _abc.AsyncIterator[_bank_service_pb2.ExportBankResponse]]:
-        """Returns all a bank holds but vectors, in the ledger's order."""
+        """Returns all a bank holds but vectors, of one moment: a header, documents, chunks, entities, memories, an end."""
 
     def ImportBank(
         self,
         request_iterator: _MaybeAsyncIterator[_bank_service_pb2.ImportBankRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_bank_service_pb2.ImportBankResponse, _abc.Awaitable[_bank_service_pb2.ImportBankResponse]]:
-        """Fills an empty bank from an export; texts are embedded again. Atomic at the end of the stream."""
+        """Fills an empty bank from an export and sets it up as the exported one was; texts are embedded again. Atomic at the
+        end of the stream. A bank that holds something, or an export of a newer version, is FAILED_PRECONDITION.
+        """
 
     def Consolidate(
         self,

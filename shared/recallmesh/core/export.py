@@ -1,0 +1,68 @@
+"""A bank as a row of things that another bank can be made of: documents, chunks, entities, memories."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import BankConfig, BankRef
+from recallmesh.core.document import Document
+from recallmesh.core.entity import Entity
+from recallmesh.core.memory import Memory
+from recallmesh.core.source import ChunkSource
+
+Exported = Document | ChunkSource | Entity | Memory
+"""One thing. Entities come without what is counted, memories without other names of what they mention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How much came into a bank."""
+
+    documents: int = 0
+    memories: int = 0
+
+
+class ExportLedger(Protocol):
+    """Banks moved: no vectors, no requests, nothing under way."""
+
+    async def export_bank(self, bank_uid: str, take: Callable[[Exported], None]) -> None:
+        """Hand over all that a bank holds, of one moment: documents, chunks, entities, memories, each by id.
+
+        What gives way to a newer version just then is left out. ``take`` is called in the thread of the transaction.
+        """
+        ...
+
+    async def import_bank(
+        self, bank_uid: str, config: BankConfig, things: Iterable[Exported], arms: tuple[ArmName, ...], at: datetime
+    ) -> Imported:
+        """Fill an empty bank in one transaction, set it up, and put its memories into the outbox.
+
+        The things come in the order of ``export_bank`` and are drawn in the thread of the transaction: what they raise
+        leaves the bank as it was.
+
+        Raises:
+            NotReady: the bank holds something.
+            BankNotFound: it was deleted meanwhile.
+
+        """
+        ...
+
+
+class Moves(Protocol):
+    """Banks moved, as files of JSON lines in pieces of at most 1 MiB; raise ``BankNotFound``."""
+
+    def export_bank(self, ref: BankRef) -> AsyncIterator[bytes]:
+        """Yield all a bank holds but vectors, of one moment."""
+        ...
+
+    async def import_bank(self, ref: BankRef, pieces: AsyncIterator[bytes]) -> Imported:
+        """Fill an empty bank with an export, atomically at its end; its texts are embedded again.
+
+        Raises:
+            InvalidArgument: a line is no part of an export, or the export is cut; names the line and the field.
+            NotReady: the bank holds something, or a newer version made the export.
+
+        """
+        ...

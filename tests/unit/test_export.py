@@ -1,0 +1,149 @@
+"""Exports as lines: what is written is read, and what is wrong is told with its line and field."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from types import MappingProxyType
+
+import pytest
+
+from recallmesh.bank.export import FORMAT, Reading, Writing, spool
+from recallmesh.core.arm import ArmName
+from recallmesh.core.bank import Bank, BankConfig, BankRef, RetainTuning
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.entity import Entity
+from recallmesh.core.errors import InvalidArgument, NotReady
+from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention
+from recallmesh.core.source import ChunkSource
+from recallmesh.core.time import Occurrence, Precision, Window
+from recallmesh.core.tuning import BoostLevel, RecallTuning
+
+NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
+THERE = datetime(2026, 8, 19, 0, 30, tzinfo=timezone(timedelta(hours=10)))
+CONFIG = BankConfig(
+    recall=RecallTuning(
+        reranking=False, arms=frozenset({ArmName.GRAPH}), boosts=MappingProxyType({ArmName.GRAPH: BoostLevel.LOW})
+    ),
+    retain=RetainTuning(chunk_tokens=64),
+)
+BANK = Bank(BankRef("diary"), "uid", NOW, "Diary", CONFIG)
+DOCUMENT = Document("d", NOW, NOW, 3, ("x",), MappingProxyType({"a": "b"}), 1, 1, 5)
+CHUNK = ChunkSource(Chunk("c", "d", 0, "Ida keeps bees.", 5, "hash", "a diary", THERE), '{"tags": ["x"]}')
+ENTITY = Entity("e", "Ida", "ida", "person", NOW, ("Ida Falk",))
+MEMORY = Memory(
+    "m",
+    'Ida keeps bees.\n"Fine", she said. \u2028 👩‍🚀',
+    FactType.WORLD,
+    NOW,
+    Occurrence(Window(THERE, NOW), Precision.DAY),
+    THERE,
+    tags=("x", "y"),
+    metadata=MappingProxyType({"a": "b"}),
+    document_id="d",
+    chunk_id="c",
+    mentions=(Mention("e", "Ida", "person"),),
+    causes=(CausalLink("m0", 0.5),),
+    sources=("m1",),
+    proof_count=2,
+    tokens=5,
+    state=MemoryState.INVALIDATED,
+    version=4,
+)
+THINGS = (DOCUMENT, CHUNK, ENTITY, MEMORY)
+
+
+def written(*things):
+    with spool() as file:
+        writing = Writing(file, BANK, NOW)
+        for thing in things:
+            writing.take(thing)
+        writing.end()
+        return file.read()
+
+
+def read(data: bytes):
+    with spool() as file:
+        file.write(data)
+        file.seek(0)
+        reading = Reading(file)
+        return reading.header(), list(reading.things())
+
+
+def changed(number: int, change) -> bytes:
+    """Return an export with another line in the place of one; number 1 is the header."""
+    lines = written(*THINGS).splitlines(keepends=True)
+    lines[number - 1] = change(lines[number - 1])
+    return b"".join(lines)
+
+
+def with_field(path: str, value: object):
+    def change(line: bytes) -> bytes:
+        said = json.loads(line)
+        *parents, last = path.split(".")
+        part = said
+        for parent in parents:
+            part = part[parent]
+        part[last] = value
+        return json.dumps(said).encode() + b"\n"
+
+    return change
+
+
+def test_what_is_written_is_read():
+    header, things = read(written(*THINGS))
+    assert (header.format, header.exported, header.bank_id, header.name) == (FORMAT, NOW, "diary", "Diary")
+    assert header.config == CONFIG
+    assert things == list(THINGS)
+    assert things[3].mentioned.utcoffset() == timedelta(hours=10)
+    assert read(written())[1] == []
+
+
+def test_a_line_is_json_and_leaves_out_what_is_as_by_default():
+    lines = written(*THINGS).splitlines()
+    assert [next(iter(json.loads(line))) for line in lines] == [
+        "header",
+        "document",
+        "chunk",
+        "entity",
+        "memory",
+        "end",
+    ]
+    assert b"position" not in lines[4]
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "field", "words"),
+    [
+        (1, lambda _: b'{"end": 0}\n', "line 1: header", "is missing"),
+        (1, lambda _: b"Dear diary,\n", "line 1: line", "invalid json"),
+        (1, with_field("header.config.retain.chunk_tokens", 1), "config", ""),
+        (2, with_field("document.version", "three"), "line 2: document.version", "integer"),
+        (2, with_field("document.colour", "red"), "line 2: document.colour", "unexpected"),
+        (2, with_field("document.id", ""), "line 2: document.id", "empty"),
+        (3, with_field("chunk.chunk.document_id", "other"), "line 3: chunk.document_id", "'other'"),
+        (4, lambda _: b"\xff\n", "line 4: line", ""),
+        (4, lambda _: b"{}\n", "line 4: line", "neither"),
+        (4, with_field("entity.name", "a\x00"), "line 4: line", "NUL"),
+        (5, with_field("memory.fact_type", "rumour"), "line 5: memory.fact_type", "world"),
+        (5, with_field("memory.occurred.window.start", "2027-01-01T00:00:00Z"), "line 5", "after"),
+        (5, with_field("memory.document_id", "other"), "line 5: memory.document_id", "'other'"),
+        (5, with_field("memory.chunk_id", "other"), "line 5: memory.chunk_id", "'other'"),
+        (5, with_field("memory.mentions", [{"entity_id": "?", "name": "?"}]), "line 5: memory.mentions", "'?'"),
+        (5, lambda _: written(MEMORY).splitlines(keepends=True)[1] * 2, "line 6: memory.id", "before"),
+        (5, lambda line: line + written(DOCUMENT).splitlines(keepends=True)[1], "line 6: document", "after"),
+        (5, lambda line: line[:-20], "line 5", ""),
+        (6, lambda _: b"", "end", "cut"),
+        (6, lambda _: b'{"end": 3}\n', "line 6: end", "4 came"),
+        (6, lambda line: line + b"more\n", "line 6: end", ""),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_field(number, change, field, words):
+    with pytest.raises(InvalidArgument) as caught:
+        read(changed(number, change))
+    [violation] = caught.value.violations
+    assert field in violation.field
+    assert words in violation.description
+
+
+def test_an_export_of_a_newer_version_is_refused():
+    with pytest.raises(NotReady, match="format 2"):
+        read(changed(1, with_field("header.format", FORMAT + 1)))
