@@ -389,3 +389,15 @@ async def test_a_stream_with_one_answer_says_how_far_it_came(tmp_path):
         part = await stub.RetainStream(iter([sent("r-2", "Third."), sent("r-3", " "), sent("r-4", "Never.")]))
         assert (part.batch_count, part.last_request_id) == (1, "r-2")
         assert [one.field for one in part.failure.violations] == ["items[0].content"]
+
+
+async def test_a_stream_that_the_other_side_ends_while_it_is_written_to_is_unavailable():
+    async def large() -> AsyncIterator[RetainRequest]:
+        for n in range(10):
+            yield batch(f"r-{n}", *["x" * 2_000] * 100)
+
+    # A server that still starts refuses at once, while the client writes: gRPC then tells an INTERNAL of its own.
+    async with open_server("127.0.0.1:0", None, drain_s=0) as running, open_channel(f"127.0.0.1:{running.port}") as it:
+        for _ in range(50):
+            with pytest.raises(StoreUnavailable):
+                await hear(RemoteRetainer(it).stream(large()), [])

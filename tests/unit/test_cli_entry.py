@@ -109,7 +109,7 @@ def test_a_file_without_items_is_a_mistake_of_use(file, said, tmp_path, monkeypa
 def test_a_file_that_is_not_utf_8_is_a_mistake_of_use(tmp_path, capsys):
     (tmp_path / "f").write_bytes(b'{"content": "\xff"}')
     assert main(["retain", "--bank", "b", "--file", str(tmp_path / "f")]) == 2
-    assert "not UTF-8" in capsys.readouterr().err
+    assert "line 1: is not UTF-8" in capsys.readouterr().err
 
 
 def test_an_unknown_setting_is_named_with_a_proposal(monkeypatch, capsys):

@@ -1,11 +1,13 @@
 """Items from JSONL: what is read, and how each mistake is told."""
 
+import hashlib
+import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recallmesh.cli.batch import TEXT, Batch, Continuation, batches, in_their_words
-from recallmesh.cli.lines import moment, read_items
+from recallmesh.cli.batch import TEXT, Batch, Continuation, Reading, in_their_words
+from recallmesh.cli.lines import LINE_BYTES, lines_of, moment, read_items
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.retain import RetainItem, UpdateMode
 
@@ -15,7 +17,7 @@ def test_a_line_becomes_an_item_with_its_line_number():
         '{"content": "Leo: hello", "time": "2026-03-21T10:05:00+01:00", "context": "c", "document_id": "d",'
         ' "tags": ["t"], "metadata": {"k": "v", "n": 1}}'
     )
-    [(number, item)] = list(read_items(["\n", line]))
+    [(number, item)] = list(read_items([b"\n", line.encode()]))
     assert number == 2
     assert item.content == ("Leo: hello",)
     assert item.time is not None
@@ -25,13 +27,13 @@ def test_a_line_becomes_an_item_with_its_line_number():
 
 
 def test_no_time_means_now_and_null_means_none():
-    now, never = (item for _, item in read_items(['{"content": "a"}', '{"content": "b", "time": null}']))
+    now, never = (item for _, item in read_items([b'{"content": "a"}', b'{"content": "b", "time": null}']))
     assert (now.time, now.timeless) == (None, False)
     assert (never.time, never.timeless) == (None, True)
 
 
 def test_a_byte_order_mark_is_no_mistake():
-    assert [item.content for _, item in read_items(['\ufeff{"content": "a"}'])] == [("a",)]
+    assert [item.content for _, item in read_items([b'\xef\xbb\xbf{"content": "a"}'])] == [("a",)]
 
 
 @pytest.mark.parametrize(
@@ -48,11 +50,13 @@ def test_a_byte_order_mark_is_no_mistake():
         ('{"content": "a", "tags": "t"}', "line 2.tags", "list of strings"),
         ('{"content": "a", "tags": [1]}', "line 2.tags", "list of strings"),
         ('{"content": "a", "metadata": []}', "line 2.metadata", "object"),
+        ('{"content": " "}', "line 2.content", "blank"),
+        ('{"content": "a", "tags": [""]}', "line 2.tags[0]", "blank"),
     ],
 )
 def test_a_wrong_line_is_told_with_its_number_and_field(line, field, words):
     with pytest.raises(InvalidArgument) as told:
-        list(read_items(['{"content": "fine"}', line]))
+        list(read_items([b'{"content": "fine"}', line.encode()]))
     [violation] = told.value.violations
     assert violation.field == field
     assert words in violation.description
@@ -62,32 +66,59 @@ def test_a_time_without_offset_is_utc():
     assert moment("2026-03-21T10:05:00", "f") == datetime(2026, 3, 21, 10, 5, tzinfo=UTC)
 
 
-async def test_batches_hold_all_lines_in_order_and_say_where_each_came_from():
-    lines = [f'{{"content": "{number}"}}' for number in range(1, 6)]
-    found = [batch async for batch in batches([*lines[:2], "\n", *lines[2:]], 2)]
-    assert [text for batch in found for item in batch.items for text in item.content] == ["1", "2", "3", "4", "5"]
-    assert [place for batch in found for place in batch.places] == ["line 1", "line 2", "line 4", "line 5", "line 6"]
-    assert max(len(batch.items) for batch in found) == 2
-    assert found[-1].last == 6
+def test_a_line_that_is_no_utf_8_is_told_with_its_byte():
+    with pytest.raises(InvalidArgument, match="line 1: is not UTF-8, at byte 14"):
+        list(read_items([b'{"content": "\xff"}']))
 
 
-async def test_a_document_that_an_earlier_batch_began_is_appended_to():
-    line = '{"content": "x", "document_id": "d"}'
-    first, second = [batch async for batch in batches([line] * 3, 2)]
+def test_a_line_without_an_end_is_refused_before_it_fills_the_memory():
+    with pytest.raises(InvalidArgument, match="line 2: is longer than"):
+        list(lines_of(io.BytesIO(b"{}\n" + b"x" * (LINE_BYTES + 2))))
+
+
+def test_a_batch_says_where_its_items_came_from_and_how_far_the_file_is_read():
+    lines = [f'{{"content": "{number}"}}\n'.encode() for number in range(1, 6)]
+    lines.insert(2, b"\n")
+    reading = Reading()
+    first, second = reading.batch(lines[:4]), reading.batch(lines[4:])
+    assert [text for item in (*first.items, *second.items) for text in item.content] == ["1", "2", "3", "4", "5"]
+    assert (*first.places, *second.places) == ("line 1", "line 2", "line 4", "line 5", "line 6")
+    assert [(batch.first, batch.last) for batch in (first, second)] == [(1, 4), (5, 6)]
+    whole = b"".join(lines)
+    assert (second.offset, second.digest) == (len(whole), hashlib.sha256(whole).hexdigest())
+
+
+def test_a_document_that_an_earlier_batch_began_is_appended_to():
+    line = b'{"content": "x", "document_id": "d"}'
+    reading = Reading()
+    first, second = reading.batch([line] * 2), reading.batch([line])
     assert [item.update_mode for item in first.items] == [UpdateMode.REPLACE] * 2
     assert [item.update_mode for item in second.items] == [UpdateMode.APPEND]
 
 
-async def test_items_without_a_document_are_never_appended():
-    found = [batch async for batch in batches(['{"content": "x"}'] * 3, 1)]
+def test_a_document_that_was_passed_over_is_appended_to():
+    line = b'{"content": "x", "document_id": "d"}'
+    reading, lines = Reading(), iter([line] * 3)
+    reading.pass_over(lines, 2)
+    batch = reading.batch(lines)
+    assert [item.update_mode for item in batch.items] == [UpdateMode.APPEND]
+    assert (batch.first, batch.offset) == (3, 3 * len(line))
+
+
+def test_items_without_a_document_are_never_appended():
+    reading = Reading()
+    found = [reading.batch([b'{"content": "x"}']) for _ in range(3)]
     assert {item.update_mode for batch in found for item in batch.items} == {UpdateMode.REPLACE}
 
 
-async def test_a_wrong_line_of_a_stream_is_told_after_the_batches_before_it():
-    coming = batches(['{"content": "a"}', '{"content": "b"}', "no"], 2)
-    assert (await anext(coming)).last == 2
-    with pytest.raises(InvalidArgument, match="line 3"):
-        await anext(coming)
+def test_a_wrong_line_is_raised_or_left_out():
+    lines = [b'{"content": "a"}', b"no", b'{"content": " "}', b'{"content": "b"}']
+    with pytest.raises(InvalidArgument, match="line 2"):
+        Reading().batch(lines)
+    told = []
+    batch = Reading(skip=told.append).batch(lines)
+    assert [item.content for item in batch.items] == [("a",), ("b",)]
+    assert [one.field for error in told for one in error.violations] == ["line 2", "line 3.content"]
 
 
 def test_a_refused_item_is_named_by_its_line():

@@ -19,6 +19,12 @@ def address_of(words: argparse.Namespace) -> str:
     return "" if getattr(words, "data", None) or not hasattr(words, "server") else os.environ.get(SERVER, "")
 
 
+def state_folder() -> Path:
+    """Return where notes of what is half done are kept, by the XDG convention."""
+    home = os.environ.get("XDG_STATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "state") / "recallmesh" / "retain"
+
+
 def check_address(address: str, words: argparse.Namespace) -> None:
     """Refuse an address that names no port, or that is one of the web.
 

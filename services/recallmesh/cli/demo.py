@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
+from uuid import uuid4
 
 from rich.console import Console
 from rich.table import Table
@@ -19,14 +20,19 @@ from rich.text import Text
 from recallmesh.cli.account import print_account
 from recallmesh.cli.address import folder
 from recallmesh.cli.answer import print_answer
-from recallmesh.cli.batch import batches
+from recallmesh.cli.batch import SIZE, Batch, Reading
+from recallmesh.cli.bulk import Load
 from recallmesh.cli.candidates import LEGEND
 from recallmesh.cli.lines import read_items
+from recallmesh.cli.meter import metering
 from recallmesh.cli.page.document import check_place, write_page
-from recallmesh.cli.retaining import Tally, ensure_bank, retain_all, summary
+from recallmesh.cli.retaining import ensure_bank
 from recallmesh.cli.screen import console
+from recallmesh.cli.stream import Cut, packets
+from recallmesh.cli.tally import Tally, summary
 from recallmesh.core.bank import BankRef
 from recallmesh.core.recall import RecallRequest
+from recallmesh.core.retain import RetainAnswer
 from recallmesh.core.tuning import Budget
 from recallmesh.mesh import Faces, open_embedded
 from recallmesh.settings import load_settings
@@ -83,7 +89,7 @@ async def _open_folder(kept: Path | None) -> AsyncIterator[Path]:
 
 
 async def _retain(screen: Console, faces: Faces) -> None:
-    lines = files("recallmesh.cli").joinpath("demo.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = files("recallmesh.cli").joinpath("demo.jsonl").read_bytes().splitlines(keepends=True)
     items = [item for _, item in read_items(lines)]
     first, last = items[0].time, items[-1].time
     if first is not None and last is not None:
@@ -91,10 +97,22 @@ async def _retain(screen: Console, faces: Faces) -> None:
             f"Nadia and Leo talk, from {first:%B %Y} to {last:%B %Y}: {len(items)} turns of seven conversations."
         )
     screen.print("All of it is retained, in this process, by models on this machine. Then we ask, on 6 October 2026.")
-    bank, tally = BankRef(BANK), Tally()
+    bank, tally, run = BankRef(BANK), Tally(), uuid4().hex
     await ensure_bank(faces.admin, bank)
-    await retain_all(faces.retainer, bank, batches(lines), tally, total=len(items))
+    with metering(sum(map(len, lines))) as meter:
+
+        def kept(batch: Batch, answer: RetainAnswer) -> None:
+            tally.add(answer, batch)
+            meter.show(len(batch.items), batch.offset)
+
+        await Load(faces.retainer, bank, lambda batch: f"demo-{run}-{batch.first}", kept).keep(_batches(lines))
     screen.print(Text(summary(BANK, tally), style="dim"))
+
+
+async def _batches(lines: list[bytes]) -> AsyncIterator[Batch]:
+    reading = Reading()
+    async for packet in packets(lines, Cut(SIZE)):
+        yield reading.batch(packet)
 
 
 def _request(question: str) -> RecallRequest:

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.retain import RetainItem
 from recallmesh.core.time import as_utc
+from recallmesh.retain.intake import item_violations
 
+LINE_BYTES = 8 << 20
+"""The longest line: what a text of CONTENT_BYTES may take when all of it is escaped, and room for the rest."""
 FIELDS = frozenset({"content", "time", "context", "document_id", "tags", "metadata"})
 
 
@@ -27,21 +30,57 @@ def moment(text: str, field: str) -> datetime:
     return as_utc(read) if read.tzinfo is None else read
 
 
-def read_items(lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, RetainItem]]:
-    """Yield the item of every line that is not blank, with its line's number; that of the first line is ``first``.
+def lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a stream.
+
+    Raises:
+        InvalidArgument: one is longer than LINE_BYTES.
+
+    """
+    number = 0
+    while line := stream.readline(LINE_BYTES + 1):
+        number += 1
+        if len(line) > LINE_BYTES:
+            raise InvalidArgument(FieldViolation(f"line {number}", f"is longer than {LINE_BYTES} bytes"))
+        yield line
+
+
+def read_items(lines: Iterable[bytes]) -> Iterator[tuple[int, RetainItem]]:
+    """Yield the item of every line that is not blank, with its line's number.
 
     Raises:
         InvalidArgument: a line is no such item; names the line and the field.
 
     """
-    for number, line in enumerate(lines, start=first):
-        if line.strip():
-            yield number, _read_item(line, f"line {number}")
+    for number, line in enumerate(lines, start=1):
+        item = read_line(line, f"line {number}")
+        if item is not None:
+            yield number, item
+
+
+def read_line(line: bytes, where: str) -> RetainItem | None:
+    """Read one line; nothing of a blank one.
+
+    Raises:
+        InvalidArgument: it is no item that could be kept; names the fields, below ``where``.
+
+    """
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(FieldViolation(where, f"is not UTF-8, at byte {error.start + 1}")) from error
+    if not text.strip():
+        return None
+    item = _read_item(text, where)
+    violations = tuple(item_violations(where, item))
+    if violations:
+        raise InvalidArgument(*violations)
+    return item
 
 
 def _read_item(line: str, where: str) -> RetainItem:
     try:
-        found = json.loads(line.removeprefix("\ufeff"))
+        found = json.loads(line)
     except RecursionError as error:
         raise InvalidArgument(FieldViolation(where, "is nested too deeply")) from error
     except json.JSONDecodeError as error:

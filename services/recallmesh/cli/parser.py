@@ -48,9 +48,14 @@ means: now. (In a file each item is on one line.)
 Retaining the same again keeps it twice, unless it has a document_id: then it
 replaces what that document said.
 
-Lines are retained as they come, 50 a call. A wrong line of a file is told
-before anything is retained; of a stream, when it comes. --json prints one
-RetainResponse for the whole command, however many calls it took.
+Lines are retained as they come, 100 a batch. Wrong lines of a file are told
+before anything is retained; of a stream, when they come. --skip-bad leaves
+them out, says which, and exits with 1. --json prints one RetainResponse for
+the whole command.
+
+What was stopped half way, by Ctrl-C, a kill or an error, goes on with --resume
+(standard input: with the same lines again); nothing is lost or kept twice. A
+mesh that restarts meanwhile is waited for.
 """
 
 RECALL_EXAMPLES = """\
@@ -193,6 +198,11 @@ def _add_retain(commands: Commands) -> None:
     parser.add_argument("--time", metavar="ISO", help="with --text: when it was said (default: now)")
     parser.add_argument("--tags", nargs="+", default=(), metavar="TAG", help="tags for every item")
     parser.add_argument("--mode", choices=MODES, help="how facts are made (default: the bank's)")
+    parser.add_argument("--resume", action="store_true", help="with lines: go on where an earlier run of them stopped")
+    parser.add_argument(
+        "--anew", action="store_true", help="with lines: begin again although an earlier run stopped half way"
+    )
+    parser.add_argument("--skip-bad", action="store_true", help="with lines: leave wrong ones out, and say which")
     _add_json(parser)
     _add_place(parser)
 

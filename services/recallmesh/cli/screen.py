@@ -5,7 +5,16 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -38,11 +47,19 @@ def one_line(text: str) -> str:
 
 def progress(unit: str) -> Progress:
     """Return a progress bar on standard error with rate and time left; silent where that is no terminal."""
+    return _progress(MofNCompleteColumn(), TextColumn(f"{unit}  {{task.fields[rate]}}"))
+
+
+def share_progress() -> Progress:
+    """Return one that shows the share of the bytes that are done, and how many items they held."""
+    return _progress(TaskProgressColumn(), TextColumn("{task.fields[items]} items  {task.fields[rate]}"))
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(f"{unit}  {{task.fields[rate]}}"),
+        *columns,
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),

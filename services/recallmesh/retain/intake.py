@@ -50,13 +50,14 @@ def _violations(request: RetainRequest) -> Iterator[FieldViolation]:
     modes: dict[str, tuple[int, str]] = {}
     for index, item in enumerate(request.items):
         path = f"items[{index}]"
-        yield from _item(path, item)
+        yield from item_violations(path, item)
         first, mode = modes.setdefault(item.document_id, (index, item.update_mode))
         if item.document_id and mode != item.update_mode:
             yield FieldViolation(f"{path}.update_mode", f"differs from that of items[{first}], of the same document")
 
 
-def _item(path: str, item: RetainItem) -> Iterator[FieldViolation]:
+def item_violations(path: str, item: RetainItem) -> Iterator[FieldViolation]:
+    """Yield what is wrong with an item, whatever else comes with it; ``path`` names it."""
     texts = [block for block in item.content if isinstance(block, str)]
     yield from text_violations(f"{path}.content", texts, limits.CONTENT_BYTES)
     if all(is_blank(text) for text in texts) and len(texts) == len(item.content):

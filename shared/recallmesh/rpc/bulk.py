@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import grpc
 import grpc.aio
 
 from recallmesh.core.bank import BankRef
@@ -94,7 +95,7 @@ class BulkCall:
             if number < self._sent:
                 raise StoreUnavailable("the stream ended before every batch was answered")
         except grpc.aio.AioRpcError as error:
-            raise error_from_rpc(error) from error
+            raise _ended(error) from error
         finally:
             sending.cancel()
             call.cancel()
@@ -126,6 +127,17 @@ class BulkCall:
         documents = tuple(_valid(item.document_id) for item in request.items)
         shell = _shell(BankRef(_valid(request.bank.bank_id)), documents, _valid(request.request_id))
         return pb.RetainBulkRequest(retain=retain_to_pb(shell, shell.request_id))
+
+
+def _ended(error: grpc.aio.AioRpcError) -> MeshError:
+    """Read why the stream ended.
+
+    A write to a call that the other side has just ended makes gRPC report INTERNAL in place of the true status, which
+    is not to be had any more. A server of ours never says INTERNAL without details.
+    """
+    if error.code() is grpc.StatusCode.INTERNAL and not error.trailing_metadata():
+        return StoreUnavailable("the stream broke")
+    return error_from_rpc(error)
 
 
 def _shell(bank: BankRef, documents: tuple[str, ...], request_id: str) -> RetainRequest:

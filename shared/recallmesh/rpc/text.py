@@ -12,7 +12,7 @@ from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.event import Event, Webhook
 from recallmesh.core.export import Imported
 from recallmesh.core.recall import RecallAnswer, RecallProgress
-from recallmesh.core.retain import RetainAnswer
+from recallmesh.core.retain import RetainAnswer, RetainedItem
 from recallmesh.core.tuning import EffectiveTuning
 from recallmesh.rpc.codec.bank import bank_to_pb, stats_to_pb
 from recallmesh.rpc.codec.defense import decision_to_pb
@@ -36,6 +36,11 @@ def recall_progress_json(progress: RecallProgress) -> str:
 def retain_answer_json(answer: RetainAnswer) -> str:
     """Return a ``RetainResponse`` as JSON."""
     return _text(_plain(retained_to_pb(answer)))
+
+
+def retained_item_json(item: RetainedItem) -> str:
+    """Return one ``RetainedItem`` of a ``RetainResponse`` as JSON."""
+    return _text(_plain(retained_to_pb(RetainAnswer(items=(item,))).items[0]))
 
 
 def bank_json(bank: Bank) -> str:

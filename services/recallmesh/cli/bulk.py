@@ -1,0 +1,146 @@
+"""Loads: batch after batch through one stream, and through another when that one breaks."""
+
+import asyncio
+import sys
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+
+from recallmesh.cli.batch import Batch, in_their_words
+from recallmesh.core.bank import BankRef, ExtractionMode
+from recallmesh.core.errors import (
+    ArmTimeout,
+    ConflictingWrite,
+    FieldViolation,
+    InvalidArgument,
+    MeshError,
+    Overloaded,
+    RequestIdReused,
+    StoreUnavailable,
+)
+from recallmesh.core.retain import BatchAnswer, RetainAnswer, Retainer, RetainRequest
+
+PASSING = (StoreUnavailable, Overloaded, ArmTimeout, ConflictingWrite)
+"""What may be gone in a moment: the batch is sent again, under its id."""
+PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""How long to wait before each new attempt; after the last in vain it is given up: a restart takes less than that."""
+CHANGED = "came before with other content: the file has changed there; put it back, or begin anew with --anew"
+
+Coming = asyncio.Queue[Batch | None]
+
+
+@dataclass(slots=True)
+class Load:
+    """Has batches kept, in their order, and says of each when it is.
+
+    ``request_id`` names a batch, the same whenever it is sent; ``sending`` is told before one is sent for the first
+    time, ``kept`` when it was answered.
+    """
+
+    retainer: Retainer
+    bank: BankRef
+    request_id: Callable[[Batch], str]
+    kept: Callable[[Batch, RetainAnswer], None]
+    sending: Callable[[Batch], None] = lambda _: None
+    mode: ExtractionMode | None = None
+    tags: tuple[str, ...] = ()
+    pauses_s: tuple[float, ...] = PAUSES_S
+    _unanswered: deque[Batch] = field(default_factory=deque)
+
+    async def keep(self, batches: AsyncIterator[Batch]) -> None:
+        """Have all batches kept.
+
+        Raises:
+            InvalidArgument: an item is refused, by the place it came from; or what ``batches`` raises.
+            MeshError: what a call of retain raises and does not pass. All before that batch is kept.
+
+        """
+        async with _reading(batches) as (coming, reading):
+            vain = 0
+            # A stream is opened when there is something to send: one that waits for a person is ended by the server.
+            while self._unanswered or await self._first(coming):
+                before = self._unanswered[0]
+                try:
+                    await self._through(coming)
+                except PASSING as error:
+                    answered = not self._unanswered or self._unanswered[0] is not before
+                    if not self._unanswered:
+                        continue
+                    vain = 0 if answered else vain + 1
+                    if vain == len(self.pauses_s):
+                        raise
+                    await _pause(error, self.pauses_s[vain])
+            await reading
+
+    async def _first(self, coming: Coming) -> bool:
+        batch = await coming.get()
+        if batch is None:
+            return False
+        self._send(batch)
+        return True
+
+    async def _through(self, coming: Coming) -> None:
+        async with aclosing(self.retainer.stream(self._requests(coming))) as answers:
+            async for answer in answers:
+                self._take(answer)
+
+    async def _requests(self, coming: Coming) -> AsyncGenerator[RetainRequest, None]:
+        for again in tuple(self._unanswered):
+            yield self._request(again)
+        while (batch := await coming.get()) is not None:
+            self._send(batch)
+            yield self._request(batch)
+        coming.put_nowait(None)  # for who asks after this stream
+
+    def _send(self, batch: Batch) -> None:
+        self.sending(batch)
+        self._unanswered.append(batch)
+
+    def _request(self, batch: Batch) -> RetainRequest:
+        return RetainRequest(self.bank, batch.items, request_id=self.request_id(batch), mode=self.mode, tags=self.tags)
+
+    def _take(self, answer: BatchAnswer) -> None:
+        batch = self._unanswered[0]
+        if isinstance(answer.outcome, MeshError):
+            raise _worded(answer.outcome, batch) from answer.outcome
+        self._unanswered.popleft()
+        self.kept(batch, answer.outcome)
+
+
+def _worded(error: MeshError, batch: Batch) -> MeshError:
+    if isinstance(error, InvalidArgument):
+        return in_their_words(error, batch)
+    if isinstance(error, RequestIdReused) and batch.first:
+        return InvalidArgument(FieldViolation(f"lines {batch.first} to {batch.last}", CHANGED))
+    return error
+
+
+async def _pause(error: MeshError, pause_s: float) -> None:
+    if isinstance(error, Overloaded):
+        pause_s = max(pause_s, error.retry_after.total_seconds())
+    print(f"recallmesh: {error.message}; trying again in {pause_s:g} s", file=sys.stderr, flush=True)
+    await asyncio.sleep(pause_s)
+
+
+@asynccontextmanager
+async def _reading(batches: AsyncIterator[Batch]) -> AsyncIterator[tuple[Coming, "asyncio.Task[None]"]]:
+    """Read one batch ahead in a task of its own, which outlives the streams that take them."""
+    coming: Coming = asyncio.Queue(1)
+
+    async def read() -> None:
+        try:
+            async for batch in batches:
+                if batch.items:
+                    await coming.put(batch)
+        finally:
+            own = asyncio.current_task()
+            if own is not None and not own.cancelling():  # else nobody takes it any more
+                await coming.put(None)
+
+    reading = asyncio.create_task(read())
+    try:
+        yield coming, reading
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
