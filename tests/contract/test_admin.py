@@ -18,6 +18,7 @@ from recallmesh.core.admin import Admin
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
+from recallmesh.core.entity_ledger import EntitySplit
 from recallmesh.core.errors import (
     BankExists,
     BankNotFound,
@@ -28,15 +29,18 @@ from recallmesh.core.errors import (
     InvalidArgument,
     MemoryNotFound,
     MeshError,
+    NameTaken,
     NotReady,
     OperationNotFound,
     StoreUnavailable,
 )
 from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind, WebhookDraft
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
+from recallmesh.core.likeness import Rule
 from recallmesh.core.memory import FactType, MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.resolution import EntityQuestion
 from recallmesh.core.retain import NamedEntity, UpdateMode
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode
 from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
@@ -297,6 +301,61 @@ async def memories(tell: Teller, bench: Bench) -> None:
     await tell("bank_stats", REF)
 
 
+async def entities(tell: Teller, bench: Bench) -> None:
+    chen, cole, bo, ida = (NamedEntity(name, "person") for name in ("Alice Chen", "Alice Cole", "Bo Dahl", "Ida Moe"))
+    label = NamedEntity("team:north", "label")
+    await bench.ledger.update_bank(REF, name=None, config=CONFIG, version=0)
+    for text, *named in (("one", chen, bo), ("two", chen, ida), ("three", cole, label), ("four", chen)):
+        await bench.keep(text, entities=tuple(named), time=NOW)
+    held = {entity.name: entity for entity in await tell.every("list_entities", REF)}
+    of_text = {memory.text: memory.id for memory in await bench.memories()}
+    # Explained: new, by neighbours, in doubt, exact.
+    short = EntityQuestion("Alice C.", "person", ("bo dahl", "Nobody"), NOW)
+    explained = await tell("explain_entity", REF, short)
+    assert explained.entity == held["Alice Chen"]
+    assert [(one.name, one.matched, one.rule) for one in explained.verdict.comparisons] == [
+        ("Alice Chen", True, Rule.INITIAL),
+        ("Alice Cole", False, Rule.INITIAL),
+    ]
+    assert explained.verdict.comparisons[0].neighbour_score == pytest.approx(0.1155)
+    doubtful = await tell("explain_entity", REF, EntityQuestion("Alice C.", "person"))
+    assert (doubtful.entity, {one.rule for one in doubtful.verdict.comparisons}) == (None, {Rule.AS_NEAR})
+    assert (await tell("explain_entity", REF, EntityQuestion("ALICE  CHEN"))).entity == held["Alice Chen"]
+    assert (await tell("explain_entity", REF, EntityQuestion("team:nort", "label"))).entity is None
+    wrong = EntityQuestion(" ", "x" * 300, ("", "y" * 300))
+    await tell.refused(InvalidArgument, "explain_entity", REF, wrong)
+    # Named.
+    named = await tell("add_entity_alias", REF, held["Bo Dahl"].id, "Bobo")
+    assert named.aliases == ("Bobo",)
+    await tell.refused(NameTaken, "add_entity_alias", REF, held["Ida Moe"].id, "bobo")
+    await tell.refused(InvalidArgument, "add_entity_alias", REF, held["Ida Moe"].id, " ")
+    await tell.refused(NotReady, "add_entity_alias", REF, held["team:north"].id, "north")
+    # Split.
+    split = EntitySplit("Alice C.", (of_text["one"], of_text["two"]))
+    for _ in range(2):
+        old, new = await tell("split_entity", REF, held["Alice Chen"].id, split)
+        assert (old.memory_count, new.memory_count, old.apart, new.apart) == (1, 2, ("alice c",), ("alice chen",))
+    assert (await tell("explain_entity", REF, EntityQuestion("Alice C.", "person"))).entity == new
+    await tell.refused(NotReady, "split_entity", REF, old.id, EntitySplit("Ally", (of_text["four"],)))
+    await tell.refused(NotReady, "split_entity", REF, old.id, EntitySplit("Ally", (of_text["three"],)))
+    await tell.refused(NameTaken, "split_entity", REF, old.id, EntitySplit("Ida Moe", (of_text["four"],)))
+    await tell.refused(InvalidArgument, "split_entity", REF, old.id, EntitySplit("", (), ("",)))
+    # Merged.
+    for _ in range(2):
+        one = await tell("merge_entities", REF, held["Alice Cole"].id, (new.id, old.id))
+    assert (one.memory_count, set(one.aliases)) == (4, {"Alice C.", "Alice Chen"})
+    assert await tell("get_entity", REF, new.id) == one
+    assert {entity.name for entity in await tell.every("list_entities", REF)} == {
+        "Alice Cole", "Bo Dahl", "Ida Moe", "team:north",
+    }  # fmt: skip
+    assert {memory.version for memory in await bench.memories()} == {2, 3, 4}
+    await tell.refused(InvalidArgument, "merge_entities", REF, one.id, ())
+    await tell.refused(InvalidArgument, "merge_entities", REF, one.id, (one.id,))
+    await tell.refused(InvalidArgument, "merge_entities", REF, one.id, ("x",) * 101)
+    await tell.refused(EntityNotFound, "merge_entities", REF, one.id, ("e",))
+    await tell.refused(NotReady, "merge_entities", REF, one.id, (held["team:north"].id,))
+
+
 async def operations(tell: Teller, bench: Bench) -> None:
     kept = [await bench.keep(text, wait=False) for text in ("Later.", "Later still.")]
     one, other = (answer.operation_id for answer in kept)
@@ -393,6 +452,10 @@ async def nobody(tell: Teller, _bench: Bench) -> None:
         ("list_tags", page),
         ("get_entity", "e"),
         ("list_entities", page),
+        ("merge_entities", "e", ("f",)),
+        ("split_entity", "e", EntitySplit("x", ("m",))),
+        ("add_entity_alias", "e", "x"),
+        ("explain_entity", EntityQuestion("x")),
         ("get_operation", "o"),
         ("list_operations", page),
         ("watch_operation", "o"),
@@ -409,7 +472,7 @@ async def nobody(tell: Teller, _bench: Bench) -> None:
 
 
 Life = Callable[[Teller, Bench], Awaitable[None]]
-LIVES: tuple[Life, ...] = (banks, documents, moves, memories, operations, events, webhooks, nobody)
+LIVES: tuple[Life, ...] = (banks, documents, moves, memories, entities, operations, events, webhooks, nobody)
 
 
 @asynccontextmanager

@@ -14,15 +14,18 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats, ExtractionMode, RetainTuning
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.entity_ledger import EntitySplit
 from recallmesh.core.errors import (
     BankNotFound,
     ConflictingWrite,
     DocumentNotFound,
     Forbidden,
     MemoryNotFound,
+    NameTaken,
     RequestIdReused,
 )
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
+from recallmesh.core.likeness import Rule
 from recallmesh.core.limits import MESSAGE_BYTES
 from recallmesh.core.memory import FactType, Memory, MemoryState
 from recallmesh.core.operation import Operation, OperationKind, OperationState
@@ -42,6 +45,7 @@ from recallmesh.core.recall import (
     Trace,
     TraceCandidate,
 )
+from recallmesh.core.resolution import Comparison, EntityExplanation, EntityQuestion, Verdict
 from recallmesh.core.retain import (
     Delivery,
     DeliveryState,
@@ -66,6 +70,9 @@ ANSWER = RecallAnswer(
     arms=(ArmReport(ArmName.GRAPH, PartState.TIMED_OUT, 0, timedelta(seconds=0.5), "slow"),),
     tokens=7,
 )
+
+NEW = EntityExplanation(None, Verdict(None))
+"""What a name that is nobody's resolves to."""
 
 
 class Echo:
@@ -296,6 +303,25 @@ class Registry:
     async def list_entities(self, ref, page):
         return Page((self.entity,))
 
+    async def merge_entities(self, ref, into_id, from_ids):
+        self._note("merge", into_id, from_ids)
+        return self.entity
+
+    async def split_entity(self, ref, entity_id, split):
+        self._note("split", entity_id, split)
+        return self.entity, replace(self.entity, id="f", apart=("ida",))
+
+    async def add_entity_alias(self, ref, entity_id, alias):
+        if alias == "Bo":
+            raise NameTaken("it is that of entity b", metadata={"entity": "b"})
+        self._note("alias", entity_id, alias)
+        return self.entity
+
+    async def explain_entity(self, ref, question):
+        self._note("explain", question)
+        comparisons = (Comparison("e", "Ida", 0.85, 0.1155, 0.05, matched=True, rule=Rule.INITIAL),)
+        return EntityExplanation(self.entity, Verdict("e", comparisons)) if question.time else NEW
+
     async def get_operation(self, ref, operation_id):
         return self.operation
 
@@ -362,6 +388,21 @@ async def test_what_a_bank_holds_is_the_same_over_the_wire(admin, registry):
     assert (await admin.list_entities(REF, PageRequest())).rows == (registry.entity,)
     with pytest.raises(MemoryNotFound, match="m9"):
         await admin.delete_memory(REF, "m9")
+
+
+async def test_who_is_who_is_changed_and_explained_the_same_over_the_wire(admin, registry):
+    split = EntitySplit("Ida B.", ("m1", "m2"), ("I.",))
+    asked = EntityQuestion("Ida B.", "person", ("Bo", "Leo"), DAY)
+    assert await admin.merge_entities(REF, "e", ("f", "g")) == registry.entity
+    assert await admin.split_entity(REF, "e", split) == await registry.split_entity(REF, "e", split)
+    assert await admin.add_entity_alias(REF, "e", "Idi") == registry.entity
+    assert await admin.explain_entity(REF, asked) == await registry.explain_entity(REF, asked)
+    assert await admin.explain_entity(REF, EntityQuestion("Ida")) == NEW
+    told = [("merge", "e", ("f", "g")), ("split", "e", split), ("split", "e", split), ("alias", "e", "Idi")]
+    assert registry.done == [*told, ("explain", asked), ("explain", asked), ("explain", EntityQuestion("Ida"))]
+    with pytest.raises(NameTaken, match="that of entity b") as caught:
+        await admin.add_entity_alias(REF, "e", "Bo")
+    assert caught.value.metadata["entity"] == "b"
 
 
 async def test_filters_and_edits_travel_whole(admin, registry):

@@ -33,7 +33,7 @@ def test_wrong_words_exit_with_2_and_say_where_to_read_on(given, capsys):
     assert "--help" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["serve", "retain", "recall", "bank", "check-config", "demo"])
+@pytest.mark.parametrize("command", ["serve", "retain", "recall", "bank", "entity", "check-config", "demo"])
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as told:
         main([command, "--help"])
@@ -43,7 +43,19 @@ def test_every_command_explains_itself(command, capsys):
 
 @pytest.mark.parametrize(
     "given",
-    [(), ("serve",), ("retain",), ("recall",), ("bank",), ("bank", "create"), ("bank", "delete"), ("check-config",)],
+    [
+        (),
+        ("serve",),
+        ("retain",),
+        ("recall",),
+        ("bank",),
+        ("bank", "create"),
+        ("bank", "delete"),
+        ("entity",),
+        ("entity", "split"),
+        ("entity", "explain"),
+        ("check-config",),
+    ],
 )
 def test_help_fits_a_terminal_of_80_columns(given, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from recallmesh.bank.config import check_config
+from recallmesh.bank.entities import LedgerEntities
 from recallmesh.bank.events import PUBLIC_ONLY, LedgerEvents, WebhookRules
 from recallmesh.bank.moves import BankMoves
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
@@ -14,7 +15,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.disclosure import disclosed, may_show_chunk
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.entity import TagCount
 from recallmesh.core.errors import ChunkNotFound, DocumentNotFound, MemoryNotFound
 from recallmesh.core.ledger import Ledger, MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory, MemoryState
@@ -25,7 +26,7 @@ from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
 
 
-class LedgerAdmin(LedgerEvents, BankMoves):
+class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
     """All of administration on one ledger. ``arms`` are those that index memories and must hear of changes."""
 
     def __init__(
@@ -154,14 +155,6 @@ class LedgerAdmin(LedgerEvents, BankMoves):
     async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:
         """List tags with their counts."""
         return await self._ledger.list_tags(await self._uid(ref), page)
-
-    async def get_entity(self, ref: BankRef, entity_id: str) -> Entity:
-        """Return an entity."""
-        return await self._ledger.get_entity(await self._uid(ref), entity_id)
-
-    async def list_entities(self, ref: BankRef, page: PageRequest) -> Page[Entity]:
-        """List entities by id."""
-        return await self._ledger.list_entities(await self._uid(ref), page)
 
     async def get_operation(self, ref: BankRef, operation_id: str) -> Operation:
         """Return an operation."""

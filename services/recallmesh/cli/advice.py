@@ -11,6 +11,10 @@ ELSEWHERE = "the mesh may be starting, or too busy; try again, and see the serve
 ADVICE = {
     "BANK_NOT_FOUND": "see the banks: recallmesh bank list{place}\n  make one: recallmesh bank create {bank}{place}",
     "BANK_EXISTS": "use it as it is, or delete it first: recallmesh bank delete {bank}{place}",
+    "ENTITY_NOT_FOUND": "see them: recallmesh entity list --bank {bank}{place}",
+    "MEMORY_NOT_FOUND": "an entity's memories and their ids: recallmesh entity show --bank {bank} ENTITY{place}",
+    "NOT_READY": "nothing was changed; the message says what has to be otherwise first",
+    "NAME_TAKEN": "see whose it is: recallmesh entity show --bank {bank} NAME{place}",
     "CONFLICTING_WRITE": "somebody else has changed it meanwhile: look, and say it again",
     "RECALL_UNAVAILABLE": "no arm answered: the server's log has the reason of each",
     "EMBEDDING_MISMATCH": "set the embedder back, or choose another --data folder and retain again",

@@ -4,6 +4,7 @@ import argparse
 from importlib.metadata import version
 from typing import NoReturn, TypeAlias
 
+from recallmesh.cli import entity_words
 from recallmesh.cli.guide import keys_help
 from recallmesh.cli.labels import LABELS_HELP
 from recallmesh.core.memory import ALL_FACT_TYPES
@@ -131,6 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_bank(commands)
     _add_events(commands)
     _add_webhook(commands)
+    _add_entity(commands)
     _add_check_config(commands)
     _add_demo(commands)
     return parser
@@ -160,7 +162,7 @@ def _command(commands: Commands, name: str, module: str, about: str, epilog: str
     return made
 
 
-def _add_place(parser: Parser) -> None:
+def _add_place(parser: argparse.ArgumentParser) -> None:
     place = parser.add_argument_group("where the mesh is")
     place.add_argument("--server", metavar="ADDRESS", help="a running mesh, host:port (default: RECALLMESH_SERVER)")
     place.add_argument(
@@ -170,7 +172,7 @@ def _add_place(parser: Parser) -> None:
     )
 
 
-def _add_json(parser: Parser) -> None:
+def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the response as protobuf JSON")
 
 
@@ -326,6 +328,13 @@ def _add_webhook(commands: Commands) -> None:
     for action in (add, listing, remove):
         action.add_argument("--bank", required=True, metavar="B", help="the bank")
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
+        _add_json(action)
+        _add_place(action)
+
+
+def _add_entity(commands: Commands) -> None:
+    parser = _command(commands, "entity", "entities", entity_words.ABOUT, entity_words.EXAMPLES)
+    for action in entity_words.add_actions(parser):
         _add_json(action)
         _add_place(action)
 

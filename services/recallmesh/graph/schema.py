@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS tag (memory INTEGER NOT NULL, tag TEXT NOT NULL, PRIM
 
 CREATE TABLE IF NOT EXISTS entity (
   row INTEGER PRIMARY KEY, bank INTEGER NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
-  memories INTEGER NOT NULL DEFAULT 0, UNIQUE (bank, id));
+  memories INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 1, UNIQUE (bank, id));
 CREATE TABLE IF NOT EXISTS name (
   bank INTEGER NOT NULL, key TEXT NOT NULL, entity INTEGER NOT NULL, PRIMARY KEY (bank, key, entity)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS name_entity ON name (entity);
@@ -54,5 +54,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Make the tables that are not there yet."""
+    """Make the tables that are not there yet, and the column that those of an earlier version lack."""
     connection.executescript(SCHEMA)
+    columns = {name for _, name, *_ in connection.execute("PRAGMA table_info (entity)")}
+    if "version" not in columns:
+        connection.execute("ALTER TABLE entity ADD COLUMN version INTEGER NOT NULL DEFAULT 1")

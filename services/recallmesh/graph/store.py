@@ -144,8 +144,8 @@ class GraphStore(Protocol):
         A node older than what is stored, or not newer than a removal of the same memory, changes nothing. A link may
         name a memory that is not there yet; it is followed once that memory is. A memory that is stored again in a
         newer version loses the semantic links that others had to its old text. Semantic links between live memories
-        hold in both directions, whoever named them; the stronger of two counts. Names of an entity add up
-        over mentions.
+        hold in both directions, whoever named them; the stronger of two counts. An entity is called
+        as its newest mention calls it; names of mentions of one version add up.
         """
         ...
 

@@ -126,14 +126,25 @@ def _write(connection: sqlite3.Connection, bank: int, memory: int, node: Node) -
 
 
 def _entity(connection: sqlite3.Connection, bank: int, mention: Mention) -> int:
+    """Return the row of the entity, called as its newest mention calls it."""
+    found = connection.execute(
+        "SELECT row, version FROM entity WHERE bank = ? AND id = ?", (bank, mention.entity_id)
+    ).fetchone()
+    if found is None:
+        connection.execute(
+            "INSERT INTO entity (bank, id, name, kind, version) VALUES (?, ?, ?, ?, ?)",
+            (bank, mention.entity_id, mention.name, mention.kind, mention.version),
+        )
+        found = (connection.execute("SELECT last_insert_rowid()").fetchone()[0], mention.version)
+    row: int = found[0]
+    if mention.version < found[1]:
+        return row
+    if mention.version > found[1]:
+        connection.execute("DELETE FROM name WHERE entity = ?", (row,))
     connection.execute(
-        "INSERT INTO entity (bank, id, name, kind) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (bank, id) DO UPDATE SET name = excluded.name, kind = excluded.kind",
-        (bank, mention.entity_id, mention.name, mention.kind),
+        "UPDATE entity SET name = ?, kind = ?, version = ? WHERE row = ?",
+        (mention.name, mention.kind, mention.version, row),
     )
-    row: int = connection.execute(
-        "SELECT row FROM entity WHERE bank = ? AND id = ?", (bank, mention.entity_id)
-    ).fetchone()[0]
     keys = stored_keys((mention.name, *mention.aliases), mention.kind)
     connection.executemany("INSERT OR IGNORE INTO name VALUES (?, ?, ?)", [(bank, key, row) for key in sorted(keys)])
     return row

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from recallmesh.core.bank import ExtractionMode, RetainTuning
 from recallmesh.core.entity import LABEL
+from recallmesh.core.key import fold
 from recallmesh.core.label import labels_of
 from recallmesh.core.memory import FactType
 from recallmesh.core.time import Occurrence
@@ -24,7 +25,6 @@ from recallmesh.retain.asking import Unusable
 from recallmesh.retain.extraction import Cause, Fact, FoundName, Passage
 from recallmesh.retain.local import type_of
 from recallmesh.retain.moment import read_occurrence
-from recallmesh.retain.resolution import fold
 from recallmesh.retain.speaker import is_agent, is_role, split_turns
 
 One = TypeVar("One", ToldPassage, Description)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from recallmesh.core.bank import BankConfig, ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.errors import FieldViolation, InvalidArgument, NotReady
+from recallmesh.core.key import fold
 from recallmesh.core.label import find_labels, label_fault, labels_of
 from recallmesh.core.retain import RetainRequest
 from recallmesh.retain.draft import ChunkDraft
 from recallmesh.retain.entity import find_openings
 from recallmesh.retain.extraction import Extractor, Fact, FoundName
 from recallmesh.retain.local import speakers_of, type_of
-from recallmesh.retain.resolution import fold
 from recallmesh.retain.speaker import split_turns
 
 

@@ -12,6 +12,7 @@ import structlog
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.bank import Bank
 from recallmesh.core.encoder import Embedder
+from recallmesh.core.entity_ledger import EntityLedger
 from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError
 from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
@@ -23,6 +24,7 @@ from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.write import Commit, DocumentWrite, RequestRecord, Write
 from recallmesh.retain.answer import answer_of
 from recallmesh.retain.bulk import BulkLine
+from recallmesh.retain.cast import Cast
 from recallmesh.retain.delivery import Carrier, Vectors, context_text
 from recallmesh.retain.draft import DocumentDraft, Drafter
 from recallmesh.retain.extraction import Extractor, Fact
@@ -30,7 +32,7 @@ from recallmesh.retain.fan_out import FanOut, is_stored_somewhere, with_temporal
 from recallmesh.retain.intake import take_in
 from recallmesh.retain.payload import content_hash, request_from_bytes, request_to_bytes
 from recallmesh.retain.reading import check_labels, check_mode, keys_to_know, known_names, read_facts
-from recallmesh.retain.writer import Read, Writer, names_in
+from recallmesh.retain.writer import Read, Writer, in_doubt, names_in
 
 _log = structlog.get_logger()
 _COMMIT_TRIES = 6
@@ -41,7 +43,7 @@ async def _nobody_asks(_done: int, _total: int) -> None:
     """Fulfil ``Progress`` for a call whose caller waits."""
 
 
-class RetainLedger(BankLedger, MemoryLedger, WriteLedger, SourceLedger, Protocol):
+class RetainLedger(BankLedger, MemoryLedger, EntityLedger, WriteLedger, SourceLedger, Protocol):
     """What of the ledger retain uses."""
 
 
@@ -194,7 +196,10 @@ class MeshRetainer:
         documents = [await self._read(bank, request, draft, told) for draft in drafts]
         keys = await asyncio.to_thread(names_in, documents)
         entities = await self._ledger.entities_like(bank.uid, keys) if keys else ()
-        return await asyncio.to_thread(self._writer.write, bank, documents, entities, at=self._now(), request=record)
+        cast = await asyncio.to_thread(Cast, self._new_id, entities)
+        if entities and (doubted := await asyncio.to_thread(in_doubt, documents, cast)):
+            cast.meet(await self._ledger.met(bank.uid, doubted))
+        return await asyncio.to_thread(self._writer.write, bank, documents, cast, at=self._now(), request=record)
 
     async def _read(
         self, bank: Bank, request: RetainRequest, draft: DocumentDraft, told: dict[str, tuple[Fact, ...]]

@@ -1,13 +1,14 @@
 """The write of a retain: facts and names turned into memories, mentions and links, as one transaction takes them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, LabelKey
 from recallmesh.core.document import Chunk, Document
-from recallmesh.core.entity import LABEL, Entity
+from recallmesh.core.entity import LABEL
+from recallmesh.core.key import key_of
 from recallmesh.core.label import tags_of
 from recallmesh.core.memory import CausalLink, Memory, Mention
 from recallmesh.core.retain import NamedEntity
@@ -17,7 +18,6 @@ from recallmesh.retain.cast import Cast
 from recallmesh.retain.draft import ChunkDraft, DocumentDraft
 from recallmesh.retain.extraction import Fact
 from recallmesh.retain.payload import said_to_text
-from recallmesh.retain.resolution import key_of
 
 Told = tuple[Fact, ...] | None
 """A chunk's facts; nothing of one that the ledger has already."""
@@ -35,6 +35,18 @@ def names_in(documents: Sequence[Read]) -> tuple[str, ...]:
     return tuple(keys)
 
 
+def in_doubt(documents: Sequence[Read], cast: Cast) -> tuple[str, ...]:
+    """Return the ids of the entities whose neighbours could decide what a name means; mostly none."""
+    named = (
+        one
+        for draft, facts in documents
+        for chunk, told in zip(draft.chunks, facts, strict=True)
+        for fact in told or ()
+        for one in _named(chunk, fact)
+    )
+    return tuple(sorted(cast.doubted(named)))
+
+
 @dataclass(frozen=True, slots=True)
 class Writer:
     """Puts a write together. Pure computing: call it off the event loop."""
@@ -47,13 +59,13 @@ class Writer:
         self,
         bank: Bank,
         documents: Sequence[Read],
-        entities: Sequence[Entity],
+        cast: Cast,
         *,
         at: datetime,
         request: RequestRecord | None,
     ) -> Write:
-        """Return the transaction; ``entities`` are the bank's candidates for the names in the facts."""
-        scene = _Scene(Cast(self.new_id, entities), bank.config.labels, at)
+        """Return the transaction; ``cast`` knows the bank's candidates for the names in the facts."""
+        scene = _Scene(cast, bank.config.labels, at)
         writes = tuple(
             DocumentWrite(
                 Document(draft.id, at, at, tags=draft.tags, metadata=draft.metadata),
@@ -111,10 +123,7 @@ class _Scene:
     at: datetime
 
     def mentions(self, draft: ChunkDraft, fact: Fact) -> tuple[Mention, ...]:
-        mentions: Mapping[str, Mention] = {
-            mention.entity_id: mention for mention in map(self.cast.mention, _named(draft, fact))
-        }
-        return tuple(mentions.values())
+        return self.cast.mentions(_named(draft, fact), draft.time)
 
 
 def _named(draft: ChunkDraft, fact: Fact) -> tuple[NamedEntity, ...]:

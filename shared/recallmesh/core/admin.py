@@ -6,12 +6,14 @@ from typing import Protocol
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.entity_ledger import EntitySplit
 from recallmesh.core.event import Events
 from recallmesh.core.export import Moves
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation, OperationState
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.resolution import EntityExplanation, EntityQuestion
 from recallmesh.core.tags import EVERYTHING, TagTest
 
 
@@ -128,6 +130,44 @@ class Entities(Protocol):
 
     async def list_entities(self, ref: BankRef, page: PageRequest) -> Page[Entity]:
         """List entities by id."""
+        ...
+
+    async def merge_entities(self, ref: BankRef, into_id: str, from_ids: tuple[str, ...]) -> Entity:
+        """Make several entities one; twice is as once. The id of one that went is from now on that of the one.
+
+        Raises:
+            InvalidArgument: none are named, or the one that stays among those that go.
+            NotReady: one of them is a label.
+
+        """
+        ...
+
+    async def split_entity(self, ref: BankRef, entity_id: str, split: EntitySplit) -> tuple[Entity, Entity]:
+        """Make a new entity of some of one's memories and aliases; twice is as once.
+
+        Returns the one split and the new. The names of each do not resolve to the other by likeness any more.
+
+        Raises:
+            InvalidArgument: the name is blank, or no memories are named.
+            NameTaken: the name, or an alias, is the one that the entity keeps, or another's.
+            NotReady: a memory does not mention the entity, none of them would be left to it, or it is a label.
+
+        """
+        ...
+
+    async def add_entity_alias(self, ref: BankRef, entity_id: str, alias: str) -> Entity:
+        """Give an entity another name; twice is as once.
+
+        Raises:
+            InvalidArgument: it is blank.
+            NameTaken: it is another entity's.
+            NotReady: the entity is a label.
+
+        """
+        ...
+
+    async def explain_entity(self, ref: BankRef, question: EntityQuestion) -> EntityExplanation:
+        """Tell what a name would resolve to and why, by what a retain resolves names with; raises InvalidArgument."""
         ...
 
 

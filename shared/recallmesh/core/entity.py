@@ -15,7 +15,8 @@ class Entity:
     """One person, organisation, place, product, concept or label.
 
     ``key`` is the name folded for exact matching (case, spaces, accents); unique in the bank together with ``kind``
-    being label or not. ``aliases`` are other names that resolve to it.
+    being label or not. ``aliases`` are other names that resolve to it. ``apart`` are the keys of names that were split
+    from it: they never resolve to it by likeness.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Entity:
     aliases: tuple[str, ...] = ()
     memory_count: int = 0
     last_mentioned: datetime | None = None
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,13 @@ class NotReady(MeshError):
     code = "FAILED_PRECONDITION"
 
 
+class NameTaken(MeshError):
+    """The name is another entity's."""
+
+    reason = "NAME_TAKEN"
+    code = "FAILED_PRECONDITION"
+
+
 class ConflictingWrite(MeshError):
     """Another write came between; the whole call may be made again."""
 

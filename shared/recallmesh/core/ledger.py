@@ -8,6 +8,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.entity_ledger import EntityLedger
 from recallmesh.core.event import EventLedger, WebhookLedger
 from recallmesh.core.export import ExportLedger
 from recallmesh.core.job import JobLedger
@@ -258,6 +259,7 @@ class OperationLedger(Protocol):
 class Ledger(
     BankLedger,
     MemoryLedger,
+    EntityLedger,
     WriteLedger,
     JobLedger,
     OperationLedger,

@@ -30,6 +30,10 @@ LABEL_VALUES = 1_000
 """Values of one key of a vocabulary; a label, `key:value`, is as long as a tag at most."""
 LABEL_ABOUT_BYTES = 1_024
 """UTF-8 bytes of what a vocabulary says that a key means."""
+ENTITIES_PER_MERGE = 100
+"""Entities that one call merges into another."""
+MEMORIES_PER_SPLIT = 1_000
+"""Memories, and aliases, that one call of a split moves."""
 QUERY_TOKENS = 500
 """Tokens of a query."""
 QUERY_BYTES = 65_536

@@ -37,12 +37,16 @@ VISIBLE_STATES = (MemoryState.ACTIVE, MemoryState.RETIRING)
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity that a memory is about. ``aliases`` are its other known names; a label has kind ``label``."""
+    """An entity that a memory is about. ``aliases`` are its other known names; a label has kind ``label``.
+
+    ``version`` counts the changes of the names: an index that keeps them by entity takes those of the newest.
+    """
 
     entity_id: str
     name: str
     kind: str = "concept"
     aliases: tuple[str, ...] = ()
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ from recallmesh.ledger.schema import banks, chunks, documents, entities, is_live
 
 _OF_REF = select(banks).where(banks.c.tenant == bindparam("tenant"), banks.c.bank_id == bindparam("bank_id"))
 _OF_REF_LOCKED = _OF_REF.with_for_update()
-_LOCK = select(banks.c.uid).where(banks.c.uid == bindparam("bank")).with_for_update(read=True)
+_UID = select(banks.c.uid).where(banks.c.uid == bindparam("bank"))
+_LOCK = _UID.with_for_update(read=True)
+_LOCK_ALONE = _UID.with_for_update()
 
 
 class SqlBanks:
@@ -100,9 +102,12 @@ class SqlBanks:
         return await self._database.read(lambda connection: _stats(connection, bank_uid))
 
 
-def lock_bank(connection: Connection, bank_uid: str) -> None:
-    """See that a bank is there and stays there until the transaction ends; raises ``BankNotFound``."""
-    if connection.execute(_LOCK, {"bank": bank_uid}).first() is None:
+def lock_bank(connection: Connection, bank_uid: str, *, alone: bool = False) -> None:
+    """See that a bank is there and stays there until the transaction ends; raises ``BankNotFound``.
+
+    ``alone`` keeps other writes of the bank out meanwhile.
+    """
+    if connection.execute(_LOCK_ALONE if alone else _LOCK, {"bank": bank_uid}).first() is None:
         raise BankNotFound(bank_uid)
 
 

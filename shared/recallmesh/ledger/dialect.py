@@ -1,7 +1,7 @@
 """The few places where SQL differs between SQLite and PostgreSQL, each said once."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Boolean, ColumnElement, Connection, Select, Table, Text, bindparam, func, literal, select
@@ -80,6 +80,12 @@ def insert_new(connection: Connection, table: Table, rows: list[dict[str, object
         return
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     connection.execute(insert(table).on_conflict_do_nothing(), rows)
+
+
+def insert_from(connection: Connection, table: Table, columns: Sequence[str], query: Select[Any]) -> None:
+    """Insert what a query finds, passing over rows whose key is there already."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    connection.execute(insert(table).from_select(list(columns), query).on_conflict_do_nothing())
 
 
 def in_one_row(query: Select[Any]) -> Select[Any]:

@@ -15,6 +15,7 @@ from recallmesh.core.document import Document
 from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.errors import BankNotFound, NotReady
 from recallmesh.core.export import Exported, Imported
+from recallmesh.core.key import key_of
 from recallmesh.core.memory import VISIBLE_STATES, Memory, Mention
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import OutboxAction
@@ -22,6 +23,7 @@ from recallmesh.ledger.config import config_to_plain
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import memory_counts
 from recallmesh.ledger.entities import read_entities, words
+from recallmesh.ledger.keys import claim
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
 from recallmesh.ledger.reading import read_memories
@@ -154,10 +156,14 @@ def _insert_entities(connection: Connection, bank_uid: str, made: Sequence[Entit
             "kind": entity.kind,
             "aliases": pack(entity.aliases),
             "created": to_us(entity.created),
+            "apart": pack(entity.apart),
         }
         for entity in made
     ]
     connection.execute(insert(entities), rows)
+    own = {(one.key, one.kind == LABEL): one.id for one in made}
+    others = {(key_of(alias, one.kind), one.kind == LABEL): one.id for one in made for alias in one.aliases}
+    claim(connection, bank_uid, {**others, **own})  # a name of its own goes before another's alias
     spelt = [
         {"bank_uid": bank_uid, "word": word, "entity_id": entity.id}
         for entity in made

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -15,6 +16,7 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import passes
 from recallmesh.ledger.decoder import Decoder, outlines
 from recallmesh.ledger.dialect import among_bound, in_one_row
+from recallmesh.ledger.keys import became
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.rows import CAUSES, ENTITIES, select_memories, select_outlines, unpack, unpack_causes
 from recallmesh.ledger.schema import chunks, entities, memories, memory_entities
@@ -54,7 +56,9 @@ _OF_CHUNKS = _ByIds(
     "chunk_id",
 )
 _THERE = _ByIds(select(memories.c.id), memories)
-_NAMES = _ByIds(select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases), entities)
+_NAMES = _ByIds(
+    select(entities.c.id, entities.c.name, entities.c.kind, entities.c.aliases, entities.c.version), entities
+)
 
 BATCH = 200
 """Rows read at once while a tag test, which SQL does not know, decides which of them count."""
@@ -83,6 +87,9 @@ def read_chunk_outlines(connection: Connection, bank_uid: str, chunk_ids: Iterab
 
 def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
     """List memories by id."""
+    if wanted.entity_id:
+        now = became(connection, bank_uid, [wanted.entity_id])
+        wanted = replace(wanted, entity_id=now.get(wanted.entity_id, wanted.entity_id))
     found: list[Any] = []
     after = page.after
     more = True
@@ -98,8 +105,8 @@ def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, p
 def mentions_by_id(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> dict[str, Mention]:
     """Return entities as memories mention them, with their names of now."""
     return {
-        entity_id: Mention(entity_id, name, kind, unpack(aliases))
-        for entity_id, name, kind, aliases in _NAMES.all(connection, bank_uid, entity_ids)
+        entity_id: Mention(entity_id, name, kind, unpack(aliases), version)
+        for entity_id, name, kind, aliases, version in _NAMES.all(connection, bank_uid, entity_ids)
     }
 
 

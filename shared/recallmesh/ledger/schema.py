@@ -154,6 +154,8 @@ entities = Table(
     Column("kind", Text, nullable=False),
     Column("aliases", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
+    Column("apart", Text, nullable=False, server_default=""),
+    Column("version", Integer, nullable=False, server_default="1"),
     UniqueConstraint("bank_uid", "key", "is_label", name="entities_key"),
 )
 

@@ -11,6 +11,7 @@ from recallmesh.core.ledger import Ledger
 from recallmesh.ledger.answers import once
 from recallmesh.ledger.banks import SqlBanks
 from recallmesh.ledger.database import Database, open_database
+from recallmesh.ledger.entity_changes import SqlEntities
 from recallmesh.ledger.events import SqlEvents
 from recallmesh.ledger.export import SqlExports
 from recallmesh.ledger.jobs import SqlJobs
@@ -32,7 +33,9 @@ def random_id() -> str:
     return str(uuid4())
 
 
-class SqlLedger(SqlBanks, SqlMemories, SqlWrites, SqlJobs, SqlOperations, SqlEvents, SqlWebhooks, SqlExports):
+class SqlLedger(
+    SqlBanks, SqlMemories, SqlEntities, SqlWrites, SqlJobs, SqlOperations, SqlEvents, SqlWebhooks, SqlExports
+):
     """The whole ledger on one SQL database; several processes may open the same."""
 
     def __init__(self, database: Database, *, new_id: Callable[[], str], own_lease: timedelta) -> None:

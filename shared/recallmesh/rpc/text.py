@@ -9,15 +9,21 @@ from google.protobuf.message import Message
 
 from recallmesh.core.bank import Bank, BankStats
 from recallmesh.core.defense import SecurityEvent
+from recallmesh.core.entity import Entity
 from recallmesh.core.event import Event, Webhook
 from recallmesh.core.export import Imported
+from recallmesh.core.memory import Memory
 from recallmesh.core.recall import RecallAnswer, RecallProgress
+from recallmesh.core.resolution import EntityExplanation
 from recallmesh.core.retain import RetainAnswer, RetainedItem
 from recallmesh.core.tuning import EffectiveTuning
 from recallmesh.rpc.codec.bank import bank_to_pb, stats_to_pb
 from recallmesh.rpc.codec.defense import decision_to_pb
+from recallmesh.rpc.codec.entity import entity_to_pb
 from recallmesh.rpc.codec.event import event_to_pb, webhook_to_pb
+from recallmesh.rpc.codec.memory import memory_to_pb
 from recallmesh.rpc.codec.recall import answer_to_pb, progress_to_pb
+from recallmesh.rpc.codec.resolution import explanation_to_pb
 from recallmesh.rpc.codec.retain import retained_to_pb
 from recallmesh.rpc.codec.tuning import effective_to_pb
 from recallmesh.v1.bank_service_pb2 import ImportBankResponse
@@ -86,6 +92,27 @@ def webhook_json(webhook: Webhook) -> str:
 def webhooks_json(webhooks: Iterable[Webhook]) -> str:
     """Return webhooks as JSON, below ``webhooks``."""
     return _text({"webhooks": [_plain(webhook_to_pb(webhook)) for webhook in webhooks]})
+
+
+def entity_json(entity: Entity, memories: Iterable[Memory] = ()) -> str:
+    """Return an entity as JSON, and memories that mention it, below ``entity`` and ``memories``."""
+    told = [_plain(memory_to_pb(memory)) for memory in memories]
+    return _text({"entity": _plain(entity_to_pb(entity)), **({"memories": told} if told else {})})
+
+
+def entities_json(entities: Iterable[Entity]) -> str:
+    """Return entities as JSON, below ``entities``."""
+    return _text({"entities": [_plain(entity_to_pb(entity)) for entity in entities]})
+
+
+def split_json(entity: Entity, new: Entity) -> str:
+    """Return a ``SplitEntityResponse`` as JSON."""
+    return _text({"entity": _plain(entity_to_pb(entity)), "new_entity": _plain(entity_to_pb(new))})
+
+
+def explanation_json(explanation: EntityExplanation) -> str:
+    """Return an ``ExplainEntityResponse`` as JSON."""
+    return _text(_plain(explanation_to_pb(explanation)))
 
 
 def _plain(message: Message) -> dict[str, Any]:

@@ -7,12 +7,14 @@ from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
+from recallmesh.core.entity_ledger import EntitySplit
 from recallmesh.core.event import Event, EventFilter, EventKind, Webhook, WebhookDraft
 from recallmesh.core.export import Imported
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
 from recallmesh.core.operation import Operation, OperationState
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.resolution import EntityExplanation, EntityQuestion
 from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
@@ -149,6 +151,22 @@ class ObservedEntities:
     async def list_entities(self, ref: BankRef, page: PageRequest) -> Page[Entity]:
         """As administration does."""
         return await self._guard.run("list_entities", self._admin.list_entities(ref, page))
+
+    async def merge_entities(self, ref: BankRef, into_id: str, from_ids: tuple[str, ...]) -> Entity:
+        """As administration does."""
+        return await self._guard.run("merge_entities", self._admin.merge_entities(ref, into_id, from_ids))
+
+    async def split_entity(self, ref: BankRef, entity_id: str, split: EntitySplit) -> tuple[Entity, Entity]:
+        """As administration does."""
+        return await self._guard.run("split_entity", self._admin.split_entity(ref, entity_id, split))
+
+    async def add_entity_alias(self, ref: BankRef, entity_id: str, alias: str) -> Entity:
+        """As administration does."""
+        return await self._guard.run("add_entity_alias", self._admin.add_entity_alias(ref, entity_id, alias))
+
+    async def explain_entity(self, ref: BankRef, question: EntityQuestion) -> EntityExplanation:
+        """As administration does."""
+        return await self._guard.run("explain_entity", self._admin.explain_entity(ref, question))
 
 
 class ObservedOperations:

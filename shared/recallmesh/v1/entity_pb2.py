@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arecallmesh/v1/entity.proto\x12\rrecallmesh.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x01\n\x06\x45ntity\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0f\n\x07\x61liases\x18\x05 \x03(\t\x12\x14\n\x0cmemory_count\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11last_mention_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xa2\x01\n\x10\x45ntityComparison\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nname_score\x18\x03 \x01(\x01\x12\x17\n\x0fneighbour_score\x18\x04 \x01(\x01\x12\x12\n\ntime_score\x18\x05 \x01(\x01\x12\r\n\x05score\x18\x06 \x01(\x01\x12\x0f\n\x07matched\x18\x07 \x01(\x08\x12\x0c\n\x04rule\x18\x08 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arecallmesh/v1/entity.proto\x12\rrecallmesh.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe0\x01\n\x06\x45ntity\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\t\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0f\n\x07\x61liases\x18\x05 \x03(\t\x12\x14\n\x0cmemory_count\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11last_mention_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\napart_keys\x18\t \x03(\t\"\xa2\x01\n\x10\x45ntityComparison\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nname_score\x18\x03 \x01(\x01\x12\x17\n\x0fneighbour_score\x18\x04 \x01(\x01\x12\x12\n\ntime_score\x18\x05 \x01(\x01\x12\r\n\x05score\x18\x06 \x01(\x01\x12\x0f\n\x07matched\x18\x07 \x01(\x08\x12\x0c\n\x04rule\x18\x08 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,7 +33,7 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.entity_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ENTITY']._serialized_start=79
-  _globals['_ENTITY']._serialized_end=283
-  _globals['_ENTITYCOMPARISON']._serialized_start=286
-  _globals['_ENTITYCOMPARISON']._serialized_end=448
+  _globals['_ENTITY']._serialized_end=303
+  _globals['_ENTITYCOMPARISON']._serialized_start=306
+  _globals['_ENTITYCOMPARISON']._serialized_end=468
 # @@protoc_insertion_point(module_scope)

@@ -33,6 +33,7 @@ class Entity(_message.Message):
     MEMORY_COUNT_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     LAST_MENTION_TIME_FIELD_NUMBER: _builtins.int
+    APART_KEYS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """A UUID in canonical text."""
     name: _builtins.str
@@ -55,6 +56,10 @@ class Entity(_message.Message):
     def last_mention_time(self) -> _timestamp_pb2.Timestamp:
         """When a memory last mentioned it. Absent when none with a time does."""
 
+    @_builtins.property
+    def apart_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The keys of names that were split from it: they never resolve to it by likeness."""
+
     def __init__(
         self,
         *,
@@ -66,10 +71,11 @@ class Entity(_message.Message):
         memory_count: _builtins.int = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         last_mention_time: _timestamp_pb2.Timestamp | None = ...,
+        apart_keys: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "last_mention_time", b"last_mention_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "create_time", b"create_time", "id", b"id", "key", b"key", "kind", b"kind", "last_mention_time", b"last_mention_time", "memory_count", b"memory_count", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "apart_keys", b"apart_keys", "create_time", b"create_time", "id", b"id", "key", b"key", "kind", b"kind", "last_mention_time", b"last_mention_time", "memory_count", b"memory_count", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

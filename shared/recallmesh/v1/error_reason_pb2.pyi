@@ -187,6 +187,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
         {"reason": "EXTRACTION_FAILED", "domain": "recallmesh",
          "metadata": {"request_id": "a1b2…"}}
     """
+    ERROR_REASON_NAME_TAKEN: _ErrorReason.ValueType  # 28
+    """The name is another entity's.
+
+        {"reason": "NAME_TAKEN", "domain": "recallmesh",
+         "metadata": {"name": "Alice C.", "entity": "0c9d…", "request_id": "a1b2…"}}
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call failed: the reason of google.rpc.ErrorInfo without the prefix ERROR_REASON_, of the domain "recallmesh".
@@ -357,5 +363,11 @@ call may be made again.
 
     {"reason": "EXTRACTION_FAILED", "domain": "recallmesh",
      "metadata": {"request_id": "a1b2…"}}
+"""
+ERROR_REASON_NAME_TAKEN: ErrorReason.ValueType  # 28
+"""The name is another entity's.
+
+    {"reason": "NAME_TAKEN", "domain": "recallmesh",
+     "metadata": {"name": "Alice C.", "entity": "0c9d…", "request_id": "a1b2…"}}
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from recallmesh.v1 import time_pb2 as recallmesh_dot_v1_dot_time__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arecallmesh/v1/memory.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/time.proto\"\xd1\x05\n\x06Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12*\n\tfact_type\x18\x03 \x01(\x0e\x32\x17.recallmesh.v1.FactType\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x08occurred\x18\x05 \x01(\x0b\x32\x19.recallmesh.v1.Occurrence\x12\x30\n\x0cmention_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07\x63ontext\x18\x07 \x01(\t\x12\x0c\n\x04tags\x18\x08 \x03(\t\x12\x35\n\x08metadata\x18\t \x03(\x0b\x32#.recallmesh.v1.Memory.MetadataEntry\x12\x13\n\x0b\x64ocument_id\x18\n \x01(\t\x12\x10\n\x08\x63hunk_id\x18\x0b \x01(\t\x12\x10\n\x08position\x18\x0c \x01(\x05\x12\x13\n\x0bprevious_id\x18\r \x01(\t\x12(\n\x08mentions\x18\x0e \x03(\x0b\x32\x16.recallmesh.v1.Mention\x12)\n\x06\x63\x61uses\x18\x0f \x03(\x0b\x32\x19.recallmesh.v1.CausalLink\x12\x12\n\nsource_ids\x18\x10 \x03(\t\x12\x16\n\x0e\x61ttachment_ids\x18\x11 \x03(\t\x12\x13\n\x0bproof_count\x18\x12 \x01(\x05\x12\x13\n\x0btoken_count\x18\x13 \x01(\x05\x12)\n\x05state\x18\x14 \x01(\x0e\x32\x1a.recallmesh.v1.MemoryState\x12\x0f\n\x07version\x18\x15 \x01(\x03\x12\x35\n\x12mention_utc_offset\x18\x16 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"I\n\x07Mention\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0f\n\x07\x61liases\x18\x04 \x03(\t\".\n\nCausalLink\x12\x10\n\x08\x63\x61use_id\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x01*o\n\x08\x46\x61\x63tType\x12\x19\n\x15\x46\x41\x43T_TYPE_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x46\x41\x43T_TYPE_WORLD\x10\x01\x12\x18\n\x14\x46\x41\x43T_TYPE_EXPERIENCE\x10\x02\x12\x19\n\x15\x46\x41\x43T_TYPE_OBSERVATION\x10\x03*}\n\x0bMemoryState\x12\x1c\n\x18MEMORY_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MEMORY_STATE_ACTIVE\x10\x01\x12\x1c\n\x18MEMORY_STATE_INVALIDATED\x10\x02\x12\x19\n\x15MEMORY_STATE_RETIRING\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1arecallmesh/v1/memory.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/time.proto\"\xd1\x05\n\x06Memory\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12*\n\tfact_type\x18\x03 \x01(\x0e\x32\x17.recallmesh.v1.FactType\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x08occurred\x18\x05 \x01(\x0b\x32\x19.recallmesh.v1.Occurrence\x12\x30\n\x0cmention_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07\x63ontext\x18\x07 \x01(\t\x12\x0c\n\x04tags\x18\x08 \x03(\t\x12\x35\n\x08metadata\x18\t \x03(\x0b\x32#.recallmesh.v1.Memory.MetadataEntry\x12\x13\n\x0b\x64ocument_id\x18\n \x01(\t\x12\x10\n\x08\x63hunk_id\x18\x0b \x01(\t\x12\x10\n\x08position\x18\x0c \x01(\x05\x12\x13\n\x0bprevious_id\x18\r \x01(\t\x12(\n\x08mentions\x18\x0e \x03(\x0b\x32\x16.recallmesh.v1.Mention\x12)\n\x06\x63\x61uses\x18\x0f \x03(\x0b\x32\x19.recallmesh.v1.CausalLink\x12\x12\n\nsource_ids\x18\x10 \x03(\t\x12\x16\n\x0e\x61ttachment_ids\x18\x11 \x03(\t\x12\x13\n\x0bproof_count\x18\x12 \x01(\x05\x12\x13\n\x0btoken_count\x18\x13 \x01(\x05\x12)\n\x05state\x18\x14 \x01(\x0e\x32\x1a.recallmesh.v1.MemoryState\x12\x0f\n\x07version\x18\x15 \x01(\x03\x12\x35\n\x12mention_utc_offset\x18\x16 \x01(\x0b\x32\x19.google.protobuf.Duration\x1a/\n\rMetadataEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Z\n\x07Mention\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0f\n\x07\x61liases\x18\x04 \x03(\t\x12\x0f\n\x07version\x18\x05 \x01(\x03\".\n\nCausalLink\x12\x10\n\x08\x63\x61use_id\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x01*o\n\x08\x46\x61\x63tType\x12\x19\n\x15\x46\x41\x43T_TYPE_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x46\x41\x43T_TYPE_WORLD\x10\x01\x12\x18\n\x14\x46\x41\x43T_TYPE_EXPERIENCE\x10\x02\x12\x19\n\x15\x46\x41\x43T_TYPE_OBSERVATION\x10\x03*}\n\x0bMemoryState\x12\x1c\n\x18MEMORY_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MEMORY_STATE_ACTIVE\x10\x01\x12\x1c\n\x18MEMORY_STATE_INVALIDATED\x10\x02\x12\x19\n\x15MEMORY_STATE_RETIRING\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,16 +36,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_MEMORY_METADATAENTRY']._loaded_options = None
   _globals['_MEMORY_METADATAENTRY']._serialized_options = b'8\001'
-  _globals['_FACTTYPE']._serialized_start=983
-  _globals['_FACTTYPE']._serialized_end=1094
-  _globals['_MEMORYSTATE']._serialized_start=1096
-  _globals['_MEMORYSTATE']._serialized_end=1221
+  _globals['_FACTTYPE']._serialized_start=1000
+  _globals['_FACTTYPE']._serialized_end=1111
+  _globals['_MEMORYSTATE']._serialized_start=1113
+  _globals['_MEMORYSTATE']._serialized_end=1238
   _globals['_MEMORY']._serialized_start=137
   _globals['_MEMORY']._serialized_end=858
   _globals['_MEMORY_METADATAENTRY']._serialized_start=811
   _globals['_MEMORY_METADATAENTRY']._serialized_end=858
   _globals['_MENTION']._serialized_start=860
-  _globals['_MENTION']._serialized_end=933
-  _globals['_CAUSALLINK']._serialized_start=935
-  _globals['_CAUSALLINK']._serialized_end=981
+  _globals['_MENTION']._serialized_end=950
+  _globals['_CAUSALLINK']._serialized_start=952
+  _globals['_CAUSALLINK']._serialized_end=998
 # @@protoc_insertion_point(module_scope)

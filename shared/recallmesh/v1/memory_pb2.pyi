@@ -236,6 +236,7 @@ class Mention(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     ALIASES_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     entity_id: _builtins.str
     """The entity's id."""
     name: _builtins.str
@@ -244,6 +245,8 @@ class Mention(_message.Message):
     """
     kind: _builtins.str
     """What it is: person, organisation, place, product, concept, label."""
+    version: _builtins.int
+    """From 1; grows with every change of the entity's names. An index that keeps names by entity takes the newest."""
     @_builtins.property
     def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Its other known names. Empty where a tag test is in force."""
@@ -255,10 +258,11 @@ class Mention(_message.Message):
         name: _builtins.str = ...,
         kind: _builtins.str = ...,
         aliases: _abc.Iterable[_builtins.str] | None = ...,
+        version: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "entity_id", b"entity_id", "kind", b"kind", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "entity_id", b"entity_id", "kind", b"kind", "name", b"name", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -16,6 +16,7 @@ def entity_to_pb(entity: Entity) -> entity_pb2.Entity:
         memory_count=entity.memory_count,
         create_time=moment_to_pb(entity.created),
         last_mention_time=None if entity.last_mentioned is None else moment_to_pb(entity.last_mentioned),
+        apart_keys=entity.apart,
     )
 
 
@@ -31,4 +32,5 @@ def entity_from_pb(message: entity_pb2.Entity) -> Entity:
         aliases=tuple(message.aliases),
         memory_count=message.memory_count,
         last_mentioned=None if last is None else moment_from_pb(last, "entity.last_mention_time"),
+        apart=tuple(message.apart_keys),
     )

@@ -77,13 +77,17 @@ def memory_from_pb(message: memory_pb2.Memory) -> Memory:
 def mention_to_pb(mention: Mention) -> memory_pb2.Mention:
     """Write a mention."""
     return memory_pb2.Mention(
-        entity_id=mention.entity_id, name=mention.name, kind=mention.kind, aliases=mention.aliases
+        entity_id=mention.entity_id,
+        name=mention.name,
+        kind=mention.kind,
+        aliases=mention.aliases,
+        version=mention.version,
     )
 
 
 def mention_from_pb(message: memory_pb2.Mention) -> Mention:
     """Read a mention."""
-    return Mention(message.entity_id, message.name, message.kind, tuple(message.aliases))
+    return Mention(message.entity_id, message.name, message.kind, tuple(message.aliases), message.version)
 
 
 def cause_to_pb(cause: CausalLink) -> memory_pb2.CausalLink:

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from recallmesh.ledger.migrations.keys import add_keys
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -16,6 +18,7 @@ def upgrade() -> None:
     _answers()
     _events()
     _webhooks()
+    add_keys()
 
 
 def _chunks() -> None:
