@@ -275,8 +275,19 @@ class Assembly:
         if address:
             admin = RemoteAdmin(await self._channel(address))
         else:
-            admin = parts.admin(self.settings, ledger=await self.ledger(), tokens=await self._tokens())
+            admin = parts.admin(
+                self.settings,
+                ledger=await self.ledger(),
+                tokens=await self._tokens(),
+                indexes={name: await self.arm(name) for name in parts.INDEXING_ARMS if self._reaches(name)},
+            )
         return ObservedAdmin(admin, timeout_s=self.settings.bank.timeout_s, metrics=self.metrics)
+
+    def _reaches(self, name: ArmName) -> bool:
+        """Tell whether this process has an arm anyhow; administration alone must not open an index, which one may."""
+        part = Part(name.value)
+        having = {part, Part.RECALL, Part.RETAIN}
+        return not self.hosted or bool(self.hosted & having) or self.address(part) is not None
 
     async def _embedder_info(self) -> EmbedderInfo:
         """Ask the embedder what it is: without that no vectors can be opened.

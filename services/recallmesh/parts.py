@@ -17,7 +17,9 @@ from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
+from recallmesh.core.job import Handler, Job, Progress
 from recallmesh.core.ledger import Ledger
+from recallmesh.core.operation import OperationKind
 from recallmesh.core.recall import Recaller
 from recallmesh.core.retain import Retainer
 from recallmesh.core.time import system_clock
@@ -80,6 +82,13 @@ async def _kept_running(guard: Guard, loop: Callable[[], Coroutine[Any, Any, Non
             await guard.bounded(loop())
         _log.error("a loop ended; it is started again")
         await asyncio.sleep(RESTART_S)
+
+
+def _guarded(guard: Guard, kind: OperationKind, handler: Handler) -> Handler:
+    async def called(job: Job, progress: Progress) -> tuple[str, ...]:
+        return await handler(job, progress)
+
+    return lambda job, progress: guard.run(f"operation_{kind}", called(job, progress))
 
 
 def token_counter() -> TokenCounter:
@@ -266,6 +275,7 @@ async def open_retainer(
     from recallmesh.retain.httpcore2 import open_httpcore_poster
     from recallmesh.retain.jobs import JobWorker
     from recallmesh.retain.outbox import OutboxWorker
+    from recallmesh.retain.repair import Repairer
     from recallmesh.retain.retainer import MeshRetainer
     from recallmesh.retain.webhooks import WebhookWorker
 
@@ -302,12 +312,15 @@ async def open_retainer(
         batch_timeout_s=own.timeout_s,
         on_pending=wake,
     )
+    repairer = Repairer(ledger, arms, embedder, now=system_clock, on_pending=wake)
+    handlers: dict[OperationKind, Handler] = {
+        OperationKind.RETAIN: retainer.work,
+        OperationKind.REPROCESS: retainer.reprocess,
+        OperationKind.REPAIR: repairer.work,
+    }
     jobs = JobWorker(
         ledger,
-        {
-            OperationKind.RETAIN: lambda job, progress: guard.run("operation", retainer.work(job, progress)),
-            OperationKind.REPROCESS: lambda job, progress: guard.run("operation", retainer.reprocess(job, progress)),
-        },
+        {kind: _guarded(guard, kind, handler) for kind, handler in handlers.items()},
         worker=worker,
         now=system_clock,
         poll_s=own.outbox_poll_s,
@@ -329,8 +342,8 @@ async def open_retainer(
             yield retainer
 
 
-def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter) -> Admin:
-    """Make administration over the ledger."""
+def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter, indexes: Mapping[ArmName, Arm]) -> Admin:
+    """Make administration over the ledger; ``indexes`` are the arms whose indexes can be compared with it from here."""
     from recallmesh.bank.admin import LedgerAdmin
     from recallmesh.bank.events import WebhookRules
 
@@ -341,4 +354,5 @@ def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter) -> Admin:
         now=system_clock,
         watch_interval_s=settings.bank.watch_interval_s,
         webhooks=WebhookRules(http=settings.events.webhook_http, private=settings.events.webhook_private),
+        indexes=indexes,
     )

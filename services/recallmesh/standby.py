@@ -23,8 +23,8 @@ LAST_PAUSE_S = 60.0
 IN_USE = "another process"
 """What a store says that another process has open (SQLite: busy): this process is one too many, the files are good."""
 REMEDY = (
-    "its arm is out, everything else serves; restore the files from a backup, or move them away and restart to begin "
-    "an empty index, which finds only what is retained from then on"
+    "its arm is out, everything else serves; restore the files from a backup, or move them away, restart, and make the "
+    "index anew from the ledger: recallmesh repair"
 )
 
 _log = structlog.get_logger("recallmesh.standby")

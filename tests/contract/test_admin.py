@@ -17,6 +17,7 @@ from recallmesh.bank.admin import LedgerAdmin
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, LabelKey, RetainTuning
+from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
 from recallmesh.core.entity_ledger import EntitySplit
 from recallmesh.core.errors import (
@@ -378,6 +379,26 @@ async def operations(tell: Teller, bench: Bench) -> None:
         await tell.refused(OperationNotFound, method, REF, "o")
 
 
+async def indexes(tell: Teller, bench: Bench) -> None:
+    await bench.keep("Ida sails.", "Ida rows.")
+    keyword, graph = bench.arms[ArmName.KEYWORD], bench.arms[ArmName.GRAPH]
+    lost, _ = sorted(keyword.entries)
+    del keyword.entries[lost]
+    graph.down = True
+    for glance in (False, True):
+        found = await tell("verify_bank", REF, glance=glance)
+        assert found == (
+            IndexComparison(ArmName.SEMANTIC, shown=2, indexed=2),
+            IndexComparison(ArmName.KEYWORD, shown=2, indexed=1, missing=1, examples=(lost,)),
+            IndexComparison(ArmName.GRAPH, shown=2, error="the arm does not answer"),
+        )
+    begun = await tell("repair_bank", REF)
+    assert (begun.kind, begun.state.value, begun.total) == (OperationKind.REPAIR, "pending", 2)
+    assert await tell("repair_bank", REF) == begun
+    await tell("cancel_operation", REF, begun.id)
+    assert (await tell("repair_bank", REF)).id != begun.id
+
+
 async def events(tell: Teller, bench: Bench) -> None:
     for text in ("Ida sails.", "Ida rows."):
         await bench.keep(text, document_id=text[4])
@@ -437,6 +458,8 @@ async def nothing() -> None:
 async def nobody(tell: Teller, _bench: Bench) -> None:
     page = PageRequest()
     for method, *arguments in (
+        ("verify_bank",),
+        ("repair_bank",),
         ("get_document", "d"),
         ("list_documents", page),
         ("delete_document", "d"),
@@ -472,7 +495,18 @@ async def nobody(tell: Teller, _bench: Bench) -> None:
 
 
 Life = Callable[[Teller, Bench], Awaitable[None]]
-LIVES: tuple[Life, ...] = (banks, documents, moves, memories, entities, operations, events, webhooks, nobody)
+LIVES: tuple[Life, ...] = (
+    banks,
+    documents,
+    moves,
+    memories,
+    entities,
+    operations,
+    indexes,
+    events,
+    webhooks,
+    nobody,
+)
 
 
 @asynccontextmanager
@@ -488,6 +522,7 @@ async def open_local(folder: Path) -> AsyncIterator[tuple[Bench, Admin]]:
                 now=bench.clock,
                 watch_interval_s=0.01,
                 new_id=lambda: f"h{next(numbers)}",
+                indexes=bench.arms,
             ),
         )
 

@@ -368,6 +368,14 @@ async def test_a_scan_pages_by_memory_id_without_gaps_or_repeats(bed: Bed) -> No
     assert len((await bed.arm.scan(bed.bank, PageRequest(10))).rows) == 10
 
 
+async def test_a_scan_begins_after_any_id_and_goes_on_from_its_last(bed: Bed) -> None:
+    await bed.index(*(entry(number) for number in (2, 4, 6, 8)))
+    page = await bed.arm.scan(bed.bank, PageRequest(2, mid(3)))
+    assert (page.rows, page.next_after) == ((Indexed(mid(4), 1), Indexed(mid(6), 1)), mid(6))
+    assert (await bed.arm.scan(bed.bank, PageRequest(2, page.next_after))).rows == (Indexed(mid(8), 1),)
+    assert (await bed.arm.scan(bed.bank, PageRequest(2, mid(9)))).rows == ()
+
+
 async def test_an_arm_that_can_work_is_ready(bed: Bed) -> None:
     await bed.arm.check()
 

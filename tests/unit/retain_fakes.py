@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from recallmesh.core.arm import ArmName, IndexEntry, Removal
+from recallmesh.core.arm import ArmName, Indexed, IndexEntry, Removal
 from recallmesh.core.bank import Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.ledger import Ledger, MemoryFilter
 from recallmesh.core.memory import Memory, MemoryState
-from recallmesh.core.page import PageRequest
+from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
 from recallmesh.ledger.sql import open_ledger
 from recallmesh.retain.local import LocalExtractor
@@ -83,6 +83,14 @@ class FakeArm:
         for removal in removals:
             self.entries.pop(removal.memory_id, None)
             self.removed[removal.memory_id] = removal.version
+
+    async def scan(self, _bank_uid, page):
+        if self.down:
+            raise StoreUnavailable("the arm does not answer")
+        rows = [Indexed(*row) for row in sorted((e.memory_id, e.version) for e in self.entries.values())]
+        rows = [row for row in rows if row.memory_id > page.after]
+        shown = tuple(rows[: page.size])
+        return Page(shown, shown[-1].memory_id if len(rows) > page.size else "")
 
     async def drop(self, bank_uid):
         self.dropped.append(bank_uid)

@@ -2,12 +2,15 @@
 
 import itertools
 import os
+import shutil
 from types import SimpleNamespace
 
 import pytest
+from contract.arm_bed import SIZE, entry
 
 from recallmesh.core.errors import EmbeddingMismatch, StoreUnavailable
 from recallmesh.core.vectors import VectorQuery
+from recallmesh.vectors.payload import point_of
 from recallmesh.vectors.shelf import QUERIES_AT_ONCE, SLICE_S, Shelf, open_shelf, shelf_name
 
 QUERIES = tuple(VectorQuery(f"b{n}", (1.0,)) for n in range(3 * QUERIES_AT_ONCE))
@@ -27,8 +30,8 @@ def test_a_search_that_is_quick_answers_all():
     assert shelf_whose_searches_take(SLICE_S / 100).search(QUERIES) == [query.bank_uid for query in QUERIES]
 
 
-def opened(path):
-    return open_shelf(path, fingerprint="model-a", dimensions=2, index_from=1000, lock_wait_s=0.0)
+def opened(path, dimensions=2):
+    return open_shelf(path, fingerprint="model-a", dimensions=dimensions, index_from=1000, lock_wait_s=0.0)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '"model-a"', '{"dimensions": 2}', "\udcff"])
@@ -65,3 +68,25 @@ def test_a_note_of_another_size_is_a_mismatch(tmp_path):
     note.write_text('{"fingerprint": "model-a", "dimensions": 3}', encoding="utf-8")
     with pytest.raises(EmbeddingMismatch, match="with 3 dimensions"), opened(tmp_path):
         pytest.fail("it was opened")
+
+
+def stored(shelf):
+    return [memory_id for memory_id, _ in shelf.scan("b", "", 100)]
+
+
+@pytest.mark.parametrize("lost", [("current",), ("current", "shard-1")])
+def test_vectors_that_are_lost_are_listed_no_more(tmp_path, lost):
+    points = tuple(point_of("b", entry(number, 0.5), SIZE) for number in range(7))
+    with opened(tmp_path, dimensions=SIZE) as shelf:
+        shelf.upsert("b", points)
+        assert len(stored(shelf)) == 7
+    home = tmp_path / shelf_name("model-a")
+    for name in lost:
+        path = home / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with opened(tmp_path, dimensions=SIZE) as shelf:
+        assert stored(shelf) == []
+        shelf.upsert("b", points)
+        assert len(stored(shelf)) == 7
+    with opened(tmp_path, dimensions=SIZE) as shelf:
+        assert len(stored(shelf)) == 7

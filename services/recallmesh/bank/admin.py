@@ -1,8 +1,9 @@
 """Administration over the ledger: what it changes, the outbox brings to the arms."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from uuid import uuid4
 
 from recallmesh.bank.config import check_config
@@ -11,8 +12,10 @@ from recallmesh.bank.events import PUBLIC_ONLY, LedgerEvents, WebhookRules
 from recallmesh.bank.moves import BankMoves
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
-from recallmesh.core.arm import ArmName
+from recallmesh.bank.verification import Verifier
+from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.disclosure import disclosed, may_show_chunk
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import TagCount
@@ -39,8 +42,9 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
         watch_interval_s: float = 0.5,
         webhooks: WebhookRules = PUBLIC_ONLY,
         new_id: Callable[[], str] = lambda: str(uuid4()),
+        indexes: Mapping[ArmName, Arm] = MappingProxyType({}),
     ) -> None:
-        """Administer what the ledger holds; ``new_id`` names webhooks."""
+        """Administer what the ledger holds; ``new_id`` names webhooks, ``indexes`` are what is reached from here."""
         self._ledger = ledger
         self._arms = arms
         self._tokens = tokens
@@ -48,6 +52,7 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
         self._watch_interval_s = watch_interval_s
         self._webhooks = webhooks
         self._new_id = new_id
+        self._verifier = Verifier(ledger, arms, indexes, now)
 
     async def create_bank(self, ref: BankRef, *, name: str = "", config: BankConfig | None = None) -> Bank:
         """Create a bank under an id that is free."""
@@ -80,6 +85,14 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
     async def bank_stats(self, ref: BankRef) -> BankStats:
         """Count what a bank holds."""
         return await self._ledger.bank_stats(await self._uid(ref))
+
+    async def verify_bank(self, ref: BankRef, *, glance: bool = False) -> tuple[IndexComparison, ...]:
+        """Compare every arm's index with the ledger."""
+        return await self._verifier.verify(await self._uid(ref), glance=glance)
+
+    async def repair_bank(self, ref: BankRef) -> Operation:
+        """Start mending every arm's index, unless that is under way."""
+        return await self._verifier.repair(await self._uid(ref))
 
     async def get_document(self, ref: BankRef, document_id: str, *, visible: TagTest = EVERYTHING) -> Document:
         """Return a document."""

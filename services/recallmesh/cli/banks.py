@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from recallmesh.cli.address import place_of
 from recallmesh.cli.effective import print_effective
+from recallmesh.cli.indexes import differing, remedy, sentence
 from recallmesh.cli.keys import BANK_KEYS, changed, own, read
 from recallmesh.cli.labels import apart, own_labels, relabelled
 from recallmesh.cli.moving import export_bank, import_bank
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table, printable
-from recallmesh.core.admin import Admin, Banks
+from recallmesh.core.admin import Admin
 from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.page import PageRequest
 from recallmesh.core.tuning import RecallTuning
@@ -56,14 +57,14 @@ async def run(words: argparse.Namespace) -> int:
     return 0
 
 
-async def _create(words: argparse.Namespace, banks: Banks) -> None:
+async def _create(words: argparse.Namespace, banks: Admin) -> None:
     config = BankConfig(retain=RetainTuning(mode=ExtractionMode(words.mode))) if words.mode else BankConfig()
     name, config = _changed(words, words.name, config)
     bank = await banks.create_bank(BankRef(words.bank), name=name, config=config)
     print(bank_json(bank) if words.json else f"created bank {bank.ref.bank_id}")
 
 
-async def _list(words: argparse.Namespace, banks: Banks) -> None:
+async def _list(words: argparse.Namespace, banks: Admin) -> None:
     found: list[Bank] = []
     after = ""
     while True:
@@ -84,7 +85,7 @@ async def _list(words: argparse.Namespace, banks: Banks) -> None:
     print_table(console(), ("bank", "name", "created", "extraction"), rows, folding=frozenset({1}))
 
 
-async def _show(words: argparse.Namespace, banks: Banks) -> None:
+async def _show(words: argparse.Namespace, banks: Admin) -> None:
     bank = await banks.get_bank(BankRef(words.bank))
     stats = await banks.bank_stats(bank.ref)
     if words.json:
@@ -92,6 +93,7 @@ async def _show(words: argparse.Namespace, banks: Banks) -> None:
         return
     kinds = ", ".join(f"{count} {kind}" for kind, count in stats.memories_by_type)
     said = [*own(bank.config), *own_labels(bank.config.labels)]
+    wrong = differing(await banks.verify_bank(bank.ref, glance=True))
     rows = [
         ("bank", bank.ref.bank_id),
         ("name", bank.name),
@@ -102,9 +104,15 @@ async def _show(words: argparse.Namespace, banks: Banks) -> None:
         ("entities", str(stats.entities)),
         ("tags", str(stats.tags)),
         ("not yet indexed", str(stats.pending)),
+        ("indexes", "; ".join(map(sentence, wrong)) or "hold what the ledger shows, in a sample"),
         ("of its own", " ".join(said) or "nothing: all is as the service has it"),
     ]
     print_table(console(), ("", ""), rows, folding=frozenset({1}))
+    if wrong:
+        print(
+            f"recallmesh: an index differs from the ledger\n  to mend it: {remedy(words, bank.ref.bank_id)}",
+            file=sys.stderr,
+        )
 
 
 async def _show_effective(words: argparse.Namespace, faces: Faces) -> None:
@@ -117,7 +125,7 @@ async def _show_effective(words: argparse.Namespace, faces: Faces) -> None:
         print_effective(console(), effective, bank.config.retain)
 
 
-async def _set(words: argparse.Namespace, banks: Banks) -> None:
+async def _set(words: argparse.Namespace, banks: Admin) -> None:
     bank = await banks.get_bank(BankRef(words.bank))
     name, config = _changed(words, bank.name, bank.config)
     # The version: what another has set meanwhile is not undone.
@@ -136,7 +144,7 @@ def _changed(words: argparse.Namespace, name: str, config: BankConfig) -> tuple[
     return change.name, replace(change.config, labels=relabelled(words.labels, config.labels))
 
 
-async def _delete(words: argparse.Namespace, banks: Banks) -> None:
+async def _delete(words: argparse.Namespace, banks: Admin) -> None:
     await banks.delete_bank(BankRef(words.bank))
     if not words.json:
         print(f"deleted bank {words.bank}")

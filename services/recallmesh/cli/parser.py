@@ -4,7 +4,7 @@ import argparse
 from importlib.metadata import version
 from typing import NoReturn, TypeAlias
 
-from recallmesh.cli import entity_words
+from recallmesh.cli import entity_words, index_words
 from recallmesh.cli.guide import keys_help
 from recallmesh.cli.labels import LABELS_HELP
 from recallmesh.core.memory import ALL_FACT_TYPES
@@ -133,6 +133,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_events(commands)
     _add_webhook(commands)
     _add_entity(commands)
+    _add_index_commands(commands)
     _add_check_config(commands)
     _add_demo(commands)
     return parser
@@ -330,6 +331,14 @@ def _add_webhook(commands: Commands) -> None:
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
         _add_json(action)
         _add_place(action)
+
+
+def _add_index_commands(commands: Commands) -> None:
+    for name, module, about, epilog in index_words.COMMANDS:
+        parser = _command(commands, name, module, about, epilog)
+        index_words.add_bank(parser)
+        _add_json(parser)
+        _add_place(parser)
 
 
 def _add_entity(commands: Commands) -> None:

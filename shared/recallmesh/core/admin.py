@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.entity_ledger import EntitySplit
@@ -44,6 +45,21 @@ class Banks(Protocol):
 
     async def bank_stats(self, ref: BankRef) -> BankStats:
         """Count what a bank holds."""
+        ...
+
+
+class Indexes(Protocol):
+    """What the arms hold of a bank, against the ledger; raise ``BankNotFound``."""
+
+    async def verify_bank(self, ref: BankRef, *, glance: bool = False) -> tuple[IndexComparison, ...]:
+        """Compare each index with the ledger, in the order of arms; a glance takes a sample.
+
+        An index that does not answer costs its own comparison alone.
+        """
+        ...
+
+    async def repair_bank(self, ref: BankRef) -> Operation:
+        """Start an operation that mends the indexes, or return the one that is under way."""
         ...
 
 
@@ -197,5 +213,5 @@ class Operations(Protocol):
         ...
 
 
-class Admin(Banks, Documents, Memories, Entities, Operations, Events, Moves, Protocol):
+class Admin(Banks, Indexes, Documents, Memories, Entities, Operations, Events, Moves, Protocol):
     """All of administration; one service (``bank``) offers it."""

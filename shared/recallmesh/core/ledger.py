@@ -6,6 +6,7 @@ from typing import Protocol
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.comparison import IndexLedger
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.entity_ledger import EntityLedger
@@ -267,6 +268,7 @@ class Ledger(
     EventLedger,
     WebhookLedger,
     ExportLedger,
+    IndexLedger,
     Protocol,
 ):
     """The whole ledger. A service's constructor asks for the part it uses."""

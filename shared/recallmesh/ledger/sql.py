@@ -14,6 +14,7 @@ from recallmesh.ledger.database import Database, open_database
 from recallmesh.ledger.entity_changes import SqlEntities
 from recallmesh.ledger.events import SqlEvents
 from recallmesh.ledger.export import SqlExports
+from recallmesh.ledger.indexes import SqlIndexes
 from recallmesh.ledger.jobs import SqlJobs
 from recallmesh.ledger.memories import SqlMemories
 from recallmesh.ledger.migration import current_revision, migrate_now
@@ -34,7 +35,16 @@ def random_id() -> str:
 
 
 class SqlLedger(
-    SqlBanks, SqlMemories, SqlEntities, SqlWrites, SqlJobs, SqlOperations, SqlEvents, SqlWebhooks, SqlExports
+    SqlBanks,
+    SqlMemories,
+    SqlEntities,
+    SqlWrites,
+    SqlJobs,
+    SqlOperations,
+    SqlEvents,
+    SqlWebhooks,
+    SqlExports,
+    SqlIndexes,
 ):
     """The whole ledger on one SQL database; several processes may open the same."""
 

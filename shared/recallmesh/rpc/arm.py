@@ -16,7 +16,7 @@ from recallmesh.rpc.codec.arm import (
     entry_to_pb,
     hits_from_pb,
     hits_to_pb,
-    indexed_from_pb,
+    indexed_page,
     indexed_to_pb,
     removal_from_pb,
     removal_to_pb,
@@ -78,6 +78,8 @@ class ArmServicer(arm_service_pb2_grpc.ArmServiceServicer):
             return pb.ListIndexedResponse(rows=[indexed_to_pb(row) for row in page.rows], next_page_token=token)
 
         wanted = page_from_pb(request, request.page_size, request.page_token, NO_TENANT)
+        if not request.page_token:
+            wanted = PageRequest(wanted.size, request.after_id)
         return await page_to_pb(lambda page: arm.scan(bank_uid, page), wanted, write)
 
     def _arm(self, name: str) -> Arm:
@@ -143,12 +145,12 @@ class RemoteArm:
         await unary(self._stub.DropBank, request, timeout_s=self._timeout_s)
 
     async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
-        """List what is indexed of a bank; the keys to go on from are page tokens."""
+        """List what is indexed of a bank, by memory id."""
         request = partial(
-            pb.ListIndexedRequest, arm=self._name, bank_uid=bank_uid, page_size=page.size, page_token=page.after
+            pb.ListIndexedRequest, arm=self._name, bank_uid=bank_uid, page_size=page.size, after_id=page.after
         )
         found = await unary(self._stub.ListIndexed, request, timeout_s=self._timeout_s)
-        return Page(tuple(indexed_from_pb(row) for row in found.rows), found.next_page_token)
+        return indexed_page(found.rows, found.next_page_token)
 
     async def check(self) -> None:
         """Return if the arm says that it is ready."""

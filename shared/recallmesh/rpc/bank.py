@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc.aio
 
-from recallmesh.core.admin import Banks
+from recallmesh.core.admin import Banks, Indexes
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.event import Events
@@ -24,6 +24,7 @@ from recallmesh.rpc.codec.bank import (
     stats_to_pb,
 )
 from recallmesh.rpc.event import EventServicer
+from recallmesh.rpc.index import IndexServicer
 from recallmesh.rpc.moves import pieces_of
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
@@ -33,14 +34,15 @@ from recallmesh.v1 import bank_service_pb2_grpc
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class BankServicer(EventServicer):
+class BankServicer(EventServicer, IndexServicer):
     """Translates calls to banks; what the port has not yet is UNIMPLEMENTED."""
 
-    def __init__(self, banks: Banks, events: Events, moves: Moves) -> None:
-        """Offer these banks, what happens in them, and how they are moved."""
+    def __init__(self, banks: Banks, events: Events, moves: Moves, indexes: Indexes) -> None:
+        """Offer these banks, what happens in them, how they are moved, and their indexes."""
         super().__init__(events)
-        self._moves = moves
         self._banks = banks
+        self._moves = moves
+        self._indexes = indexes
 
     async def CreateBank(self, request: pb.CreateBankRequest, context: Context) -> pb.CreateBankResponse:
         ref = bank_ref(request.bank_id, tenant_of(context))

@@ -1,13 +1,14 @@
 """Answers as JSON text: the protos' own JSON, one object a line, every field named as in the protos."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from recallmesh.core.bank import Bank, BankStats
+from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.entity import Entity
 from recallmesh.core.event import Event, Webhook
@@ -18,6 +19,7 @@ from recallmesh.core.resolution import EntityExplanation
 from recallmesh.core.retain import RetainAnswer, RetainedItem
 from recallmesh.core.tuning import EffectiveTuning
 from recallmesh.rpc.codec.bank import bank_to_pb, stats_to_pb
+from recallmesh.rpc.codec.comparison import comparison_to_pb
 from recallmesh.rpc.codec.defense import decision_to_pb
 from recallmesh.rpc.codec.entity import entity_to_pb
 from recallmesh.rpc.codec.event import event_to_pb, webhook_to_pb
@@ -67,6 +69,12 @@ def stats_json(bank: Bank, stats: BankStats) -> str:
 def imported_json(imported: Imported) -> str:
     """Return what was imported as JSON."""
     return _text(_plain(ImportBankResponse(document_count=imported.documents, memory_count=imported.memories)))
+
+
+def comparisons_json(found: Mapping[str, Iterable[IndexComparison]]) -> str:
+    """Return banks' indexes against the ledger as JSON, below ``banks``."""
+    banks = [{"bank_id": bank, "arms": [_plain(comparison_to_pb(one)) for one in arms]} for bank, arms in found.items()]
+    return _text({"banks": banks})
 
 
 def effective_json(bank: Bank, effective: EffectiveTuning) -> str:

@@ -11,7 +11,7 @@ from recallmesh.core.errors import FieldViolation, InvalidArgument, Unimplemente
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
 from recallmesh.rpc.call import unary
-from recallmesh.rpc.codec.arm import indexed_from_pb, indexed_to_pb
+from recallmesh.rpc.codec.arm import indexed_page, indexed_to_pb
 from recallmesh.rpc.codec.vectors import (
     vector_hits_from_pb,
     vector_hits_to_pb,
@@ -66,6 +66,8 @@ class VectorServicer(vector_service_pb2_grpc.VectorServiceServicer):
             return pb.ListVectorsResponse(rows=[indexed_to_pb(row) for row in page.rows], next_page_token=token)
 
         wanted = page_from_pb(request, request.page_size, request.page_token, NO_TENANT)
+        if not request.page_token:
+            wanted = PageRequest(wanted.size, request.after_id)
         return await page_to_pb(partial(self._index.scan, request.bank_uid), wanted, write)
 
 
@@ -101,10 +103,10 @@ class RemoteVectors:
         raise Unimplemented("the vectors of another process can only be read")
 
     async def scan(self, bank_uid: str, page: PageRequest) -> Page[Indexed]:
-        """List what is stored of a bank; the keys to go on from are page tokens."""
-        request = partial(pb.ListVectorsRequest, bank_uid=bank_uid, page_size=page.size, page_token=page.after)
+        """List what is stored of a bank, by memory id."""
+        request = partial(pb.ListVectorsRequest, bank_uid=bank_uid, page_size=page.size, after_id=page.after)
         found = await unary(self._stub.ListVectors, request, timeout_s=self._timeout_s)
-        return Page(tuple(indexed_from_pb(row) for row in found.rows), found.next_page_token)
+        return indexed_page(found.rows, found.next_page_token)
 
     async def check(self) -> None:
         """Return if the index says that it is ready."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
@@ -68,6 +69,23 @@ class ObservedMoves:
     async def import_bank(self, ref: BankRef, pieces: AsyncIterator[bytes]) -> Imported:
         """As administration does."""
         return await self._unhurried.run("import_bank", self._admin.import_bank(ref, pieces))
+
+
+class ObservedIndexes:
+    """Indexes whose every call is bounded, counted and traced."""
+
+    _admin: Admin
+    _guard: Guard
+    _unhurried: Guard
+
+    async def verify_bank(self, ref: BankRef, *, glance: bool = False) -> tuple[IndexComparison, ...]:
+        """As administration does; a comparison of all has no deadline but the caller's."""
+        guard = self._guard if glance else self._unhurried
+        return await guard.run("verify_bank", self._admin.verify_bank(ref, glance=glance))
+
+    async def repair_bank(self, ref: BankRef) -> Operation:
+        """As administration does."""
+        return await self._guard.run("repair_bank", self._admin.repair_bank(ref))
 
 
 class ObservedDocuments:
@@ -232,6 +250,7 @@ class ObservedEvents:
 class ObservedAdmin(
     ObservedBanks,
     ObservedMoves,
+    ObservedIndexes,
     ObservedDocuments,
     ObservedMemories,
     ObservedEntities,

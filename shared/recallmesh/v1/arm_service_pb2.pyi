@@ -404,6 +404,7 @@ class ListIndexedRequest(_message.Message):
     BANK_UID_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    AFTER_ID_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name. Required."""
     bank_uid: _builtins.str
@@ -411,7 +412,9 @@ class ListIndexedRequest(_message.Message):
     page_size: _builtins.int
     """The most rows, in [0, 1000]; more is read as 1000. The default, 0, is 50."""
     page_token: _builtins.str
-    """The next_page_token of the page before, with otherwise the same arguments. Empty: from the start."""
+    """The next_page_token of the page before, with otherwise the same arguments. Empty: from after_id, or the start."""
+    after_id: _builtins.str
+    """Only rows with a greater memory id. Empty: from the start."""
     def __init__(
         self,
         *,
@@ -419,10 +422,11 @@ class ListIndexedRequest(_message.Message):
         bank_uid: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        after_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "bank_uid", b"bank_uid", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "arm", b"arm", "bank_uid", b"bank_uid", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -551,16 +551,22 @@ class VerifyBankRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BANK_ID_FIELD_NUMBER: _builtins.int
+    GLANCE_FIELD_NUMBER: _builtins.int
     bank_id: _builtins.str
     """The bank. Required."""
+    glance: _builtins.bool
+    """Whether to look at the first 200 memory ids alone. They are random, so that this is a sample: quick, and enough to
+    see that an index was lost.
+    """
     def __init__(
         self,
         *,
         bank_id: _builtins.str = ...,
+        glance: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_id", b"bank_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_id", b"bank_id", "glance", b"glance"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -575,7 +581,7 @@ class VerifyBankResponse(_message.Message):
     ARMS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def arms(self) -> _containers.RepeatedCompositeFieldContainer[Global___IndexComparison]:
-        """One for each arm."""
+        """One for each arm with an index of its own: semantic, keyword, graph."""
 
     def __init__(
         self,
@@ -601,6 +607,10 @@ class IndexComparison(_message.Message):
     EXTRA_COUNT_FIELD_NUMBER: _builtins.int
     STALE_COUNT_FIELD_NUMBER: _builtins.int
     EXAMPLE_IDS_FIELD_NUMBER: _builtins.int
+    SHOWN_COUNT_FIELD_NUMBER: _builtins.int
+    INDEXED_COUNT_FIELD_NUMBER: _builtins.int
+    PENDING_COUNT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name."""
     missing_count: _builtins.int
@@ -609,6 +619,14 @@ class IndexComparison(_message.Message):
     """Memories that the index has and the ledger has not."""
     stale_count: _builtins.int
     """Memories of another version than the ledger's."""
+    shown_count: _builtins.int
+    """Memories that the ledger shows."""
+    indexed_count: _builtins.int
+    """Memories that the index has."""
+    pending_count: _builtins.int
+    """Memories that differ, but whose change is in the outbox; no part of the other counts."""
+    error: _builtins.str
+    """Why the index could not be compared to the end; the counts are then of what was seen before. Empty: it was."""
     @_builtins.property
     def example_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Some ids of these memories, at most 100, for looking further."""
@@ -621,10 +639,14 @@ class IndexComparison(_message.Message):
         extra_count: _builtins.int = ...,
         stale_count: _builtins.int = ...,
         example_ids: _abc.Iterable[_builtins.str] | None = ...,
+        shown_count: _builtins.int = ...,
+        indexed_count: _builtins.int = ...,
+        pending_count: _builtins.int = ...,
+        error: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "example_ids", b"example_ids", "extra_count", b"extra_count", "missing_count", b"missing_count", "stale_count", b"stale_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "error", b"error", "example_ids", b"example_ids", "extra_count", b"extra_count", "indexed_count", b"indexed_count", "missing_count", b"missing_count", "pending_count", b"pending_count", "shown_count", b"shown_count", "stale_count", b"stale_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -203,14 +203,14 @@ class BankServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifyBank(self, request, context):
-        """Compares every arm's index with the ledger.
+        """Compares every arm's index with the ledger, while others may write: what is on its way to an arm is no difference.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RepairBank(self, request, context):
-        """Starts mending every arm's index from the ledger.
+        """Starts mending every arm's index from the ledger; returns the operation. One that is under way is returned instead.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

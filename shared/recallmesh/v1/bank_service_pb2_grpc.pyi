@@ -64,9 +64,9 @@ class BankServiceStub:
     Consolidate: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.ConsolidateRequest, _bank_service_pb2.ConsolidateResponse]
     """Starts consolidation of what is not yet consolidated."""
     VerifyBank: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.VerifyBankRequest, _bank_service_pb2.VerifyBankResponse]
-    """Compares every arm's index with the ledger."""
+    """Compares every arm's index with the ledger, while others may write: what is on its way to an arm is no difference."""
     RepairBank: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.RepairBankRequest, _bank_service_pb2.RepairBankResponse]
-    """Starts mending every arm's index from the ledger."""
+    """Starts mending every arm's index from the ledger; returns the operation. One that is under way is returned instead."""
     ListEvents: _grpc.UnaryUnaryMultiCallable[_bank_service_pb2.ListEventsRequest, _bank_service_pb2.ListEventsResponse]
     """Lists what happened in a bank, oldest first, as far back as the service keeps it."""
     WatchEvents: _grpc.UnaryStreamMultiCallable[_bank_service_pb2.WatchEventsRequest, _bank_service_pb2.WatchEventsResponse]
@@ -110,9 +110,9 @@ class BankServiceAsyncStub(BankServiceStub):
     Consolidate: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.ConsolidateRequest, _bank_service_pb2.ConsolidateResponse]  # type: ignore[assignment]
     """Starts consolidation of what is not yet consolidated."""
     VerifyBank: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.VerifyBankRequest, _bank_service_pb2.VerifyBankResponse]  # type: ignore[assignment]
-    """Compares every arm's index with the ledger."""
+    """Compares every arm's index with the ledger, while others may write: what is on its way to an arm is no difference."""
     RepairBank: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.RepairBankRequest, _bank_service_pb2.RepairBankResponse]  # type: ignore[assignment]
-    """Starts mending every arm's index from the ledger."""
+    """Starts mending every arm's index from the ledger; returns the operation. One that is under way is returned instead."""
     ListEvents: _aio.UnaryUnaryMultiCallable[_bank_service_pb2.ListEventsRequest, _bank_service_pb2.ListEventsResponse]  # type: ignore[assignment]
     """Lists what happened in a bank, oldest first, as far back as the service keeps it."""
     WatchEvents: _aio.UnaryStreamMultiCallable[_bank_service_pb2.WatchEventsRequest, _bank_service_pb2.WatchEventsResponse]  # type: ignore[assignment]
@@ -207,14 +207,14 @@ class BankServiceServicer:
         request: _bank_service_pb2.VerifyBankRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bank_service_pb2.VerifyBankResponse, _abc.Awaitable[_bank_service_pb2.VerifyBankResponse]]:
-        """Compares every arm's index with the ledger."""
+        """Compares every arm's index with the ledger, while others may write: what is on its way to an arm is no difference."""
 
     def RepairBank(
         self,
         request: _bank_service_pb2.RepairBankRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_bank_service_pb2.RepairBankResponse, _abc.Awaitable[_bank_service_pb2.RepairBankResponse]]:
-        """Starts mending every arm's index from the ledger."""
+        """Starts mending every arm's index from the ledger; returns the operation. One that is under way is returned instead."""
 
     def ListEvents(
         self,

@@ -57,6 +57,22 @@ class Catalog:
         with _translated():
             return list(self._connection.execute(statement, (bank_uid, after, size)))
 
+    def count(self) -> int:
+        """Count the stored memories of all banks."""
+        with _translated():
+            return int(self._connection.execute("SELECT COUNT(*) FROM memory WHERE removed = 0").fetchone()[0])
+
+    def stored(self, after: tuple[str, str], size: int) -> list[tuple[str, str]]:
+        """List the stored memories of all banks, as bank and id, after one of them."""
+        statement = "SELECT bank, id FROM memory WHERE (bank, id) > (?, ?) AND removed = 0 ORDER BY bank, id LIMIT ?"
+        with _translated():
+            return [(bank, memory_id) for bank, memory_id in self._connection.execute(statement, (*after, size))]
+
+    def forget(self, names: Iterable[tuple[str, str]]) -> None:
+        """Know nothing of these memories any more."""
+        with _translated(), self._connection:
+            self._connection.executemany("DELETE FROM memory WHERE bank = ? AND id = ?", list(names))
+
     def check(self) -> None:
         """Return if the file answers."""
         with _translated():

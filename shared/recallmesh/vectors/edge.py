@@ -114,6 +114,11 @@ class Shard:
         if missing:
             target.delete(sorted(missing))
 
+    def holds(self, point_ids: Sequence[int]) -> set[int]:
+        """Return those of the points that are there."""
+        with _Translated():
+            return set(_numbers(self._shard.retrieve(list(point_ids), with_payload=False, with_vector=False)))
+
     def counts(self) -> tuple[int, int]:
         """Return the number of points, and of those that no HNSW graph holds."""
         with _Translated():

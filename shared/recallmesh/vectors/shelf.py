@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -22,8 +23,11 @@ FLUSH_IDLE_S = 10.0
 """Seconds without a write after which the log is cut."""
 LOCK_POLL_S = 0.05
 QUERIES_AT_ONCE = 4
+RECONCILED_AT_ONCE = 1000
 SLICE_S = 0.05
 """Seconds of searching after which a call ends with what it has: no other one waits much longer for its turn."""
+
+logger = logging.getLogger(__name__)
 
 
 class Shelf:
@@ -97,6 +101,21 @@ class Shelf:
         self._shard.counts()
         self._catalog.check()
 
+    def reconcile(self) -> int:
+        """Forget of the catalog what the shard has not, so that it is listed as missing; returns how many that were.
+
+        For a shard that was lost, or is older than the catalog. What only the shard has, the next delivery records.
+        """
+        if self._shard.counts()[0] == self._catalog.count():
+            return 0
+        lost, last = 0, ("", "")
+        while rows := self._catalog.stored(last, RECONCILED_AT_ONCE):
+            points = {point_id(*row): row for row in rows}
+            gone = [points[one] for one in points.keys() - self._shard.holds(list(points))]
+            self._catalog.forget(gone)
+            lost, last = lost + len(gone), rows[-1]
+        return lost
+
     def rest(self) -> None:
         """Do what is due between calls: cut the log, build graphs, take built ones into use."""
         idle = self._clock() - self._written_at >= FLUSH_IDLE_S
@@ -137,7 +156,10 @@ def open_shelf(
             open_catalog(home / "catalog.sqlite") as catalog,
             Generations(home, dimensions=dimensions, index_from=index_from) as generations,
         ):
-            yield Shelf(generations, catalog, clock=time.monotonic)
+            shelf = Shelf(generations, catalog, clock=time.monotonic)
+            if lost := shelf.reconcile():
+                logger.error("%d vectors are lost; to make them anew: recallmesh repair", lost)
+            yield shelf
 
 
 def shelf_name(fingerprint: str) -> str:

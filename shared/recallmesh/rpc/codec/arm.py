@@ -7,6 +7,7 @@ from math import isfinite, isnan, nan
 from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.memory import ALL_FACT_TYPES
+from recallmesh.core.page import Page
 from recallmesh.rpc.codec.enums import FACT_TYPE
 from recallmesh.rpc.codec.memory import cause_from_pb, cause_to_pb, mention_from_pb, mention_to_pb
 from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
@@ -162,6 +163,10 @@ def indexed_to_pb(row: Indexed) -> arm_service_pb2.Indexed:
     return arm_service_pb2.Indexed(memory_id=row.memory_id, version=row.version)
 
 
-def indexed_from_pb(message: arm_service_pb2.Indexed) -> Indexed:
-    """Read a row of an index."""
-    return Indexed(message.memory_id, message.version)
+def indexed_page(rows: Iterable[arm_service_pb2.Indexed], next_page_token: str) -> Page[Indexed]:
+    """Read a page of an index.
+
+    It goes on from the last id rather than from the token: an id is the key of the port, and one can begin anywhere.
+    """
+    read = tuple(Indexed(row.memory_id, row.version) for row in rows)
+    return Page(read, read[-1].memory_id if read and next_page_token else "")
