@@ -43,6 +43,8 @@ class Load:
     request_id: Callable[[Batch], str]
     kept: Callable[[Batch, RetainAnswer], None]
     sending: Callable[[Batch], None] = lambda _: None
+    refused: Callable[[Batch, MeshError], None] | None = None
+    """Told of a batch that is refused, after which the load goes on. Absent: it ends the load."""
     mode: ExtractionMode | None = None
     tags: tuple[str, ...] = ()
     pauses_s: tuple[float, ...] = PAUSES_S
@@ -103,7 +105,12 @@ class Load:
     def _take(self, answer: BatchAnswer) -> None:
         batch = self._unanswered[0]
         if isinstance(answer.outcome, MeshError):
-            raise _worded(answer.outcome, batch) from answer.outcome
+            error = _worded(answer.outcome, batch)
+            if self.refused is None or isinstance(error, PASSING):
+                raise error from answer.outcome
+            self._unanswered.popleft()
+            self.refused(batch, error)
+            return
         self._unanswered.popleft()
         self.kept(batch, answer.outcome)
 

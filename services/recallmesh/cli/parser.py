@@ -36,6 +36,7 @@ RETAIN_EXAMPLES = """\
 examples:
   recallmesh retain --bank diary --text "Leo: I adopted a dog yesterday."
   recallmesh retain --bank diary --file conversation.jsonl
+  recallmesh retain --bank diary notes/*.md chat.json mail.eml page.html a.pdf
   tail -n 20 log.jsonl | recallmesh retain --bank diary -
 
 A line of JSONL is one item:
@@ -53,6 +54,13 @@ Lines are retained as they come, 100 a batch. Wrong lines of a file are told
 before anything is retained; of a stream, when they come. --skip-bad leaves
 them out, says which, and exits with 1. --json prints one RetainResponse for
 the whole command.
+
+Files, by their ending: .md .txt .rst .html .htm .eml .pdf, .json of a chat
+(OpenAI's messages; exports of ChatGPT, Slack, Telegram), .txt of WhatsApp. Each
+is a document under its own path: retained again it is replaced, and what did
+not change stays. A file without a date of its own has no time, unless --time
+gives it one. What cannot be read is told, the others are retained, and the
+command exits with 1. It needs the extra: pip install 'recallmesh[files]'
 
 What was stopped half way, by Ctrl-C, a kill or an error, goes on with --resume
 (standard input: with the same lines again); nothing is lost or kept twice. A
@@ -194,11 +202,21 @@ def _add_retain(commands: Commands) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", metavar="T", help="one item")
     source.add_argument("--file", metavar="F.jsonl", help="one item a line; - for standard input")
-    source.add_argument("stdin", nargs="?", choices=("-",), metavar="-", help="the same as --file -")
+    source.add_argument(
+        "sources",
+        nargs="*",
+        default=[],
+        metavar="FILE",
+        help="files of other kinds, each a document; or - as in --file -",
+    )
     parser.add_argument(
         "--context", default="", metavar="C", help='with --text: who speaks, say "Leo is speaking to Nadia"'
     )
-    parser.add_argument("--time", metavar="ISO", help="with --text: when it was said (default: now)")
+    parser.add_argument(
+        "--time",
+        metavar="ISO",
+        help="when it was said (--text: default now; files: for those without a date of their own)",
+    )
     parser.add_argument("--tags", nargs="+", default=(), metavar="TAG", help="tags for every item")
     parser.add_argument("--mode", choices=MODES, help="how facts are made (default: the bank's)")
     parser.add_argument("--resume", action="store_true", help="with lines: go on where an earlier run of them stopped")

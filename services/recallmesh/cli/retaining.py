@@ -10,9 +10,10 @@ from uuid import uuid4
 from recallmesh.cli.address import place_of
 from recallmesh.cli.batch import TEXT, Batch, Continuation, in_their_words
 from recallmesh.cli.feeding import feed
+from recallmesh.cli.filing import keep_files
 from recallmesh.cli.lines import moment
 from recallmesh.cli.places import open_place
-from recallmesh.cli.tally import Tally, collecting, summary
+from recallmesh.cli.tally import Tally, collecting, count, summary
 from recallmesh.core.admin import Banks
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import BankExists, BankNotFound, FieldViolation, InvalidArgument, MeshError
@@ -22,7 +23,9 @@ from recallmesh.core.time import system_clock
 FAILED = 1
 NO_FACT = "  nothing in it was a fact: greetings and fillers are not kept; --mode verbose keeps everything"
 OF_ONE = 'is for --text alone; a line of JSONL has its own "{}"'
+OF_TEXT = "is for --text alone: a file says itself whose words it holds"
 OF_LINES = "is for lines alone: --file, or -"
+STDIN = "-"
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -32,6 +35,8 @@ async def run(words: argparse.Namespace) -> int:
         tally = Tally(items_json=items_json)
         if words.text is not None:
             await _keep_text(words, tally)
+        elif words.file is None and STDIN not in words.sources:
+            await _keep_files(words, tally)
         else:
             await _keep_lines(words, tally)
         if words.json:
@@ -59,6 +64,15 @@ async def ensure_bank(banks: Banks, bank: BankRef) -> None:
 
 def _check(words: argparse.Namespace) -> None:
     """Refuse what would have no effect."""
+    if STDIN in words.sources and len(words.sources) > 1:
+        raise InvalidArgument(FieldViolation("-", "comes alone: standard input is lines, not a file among others"))
+    files = bool(words.sources) and STDIN not in words.sources
+    if files and words.context:
+        raise InvalidArgument(FieldViolation("--context", OF_TEXT))
+    if files and (given := [name for name in ("resume", "anew", "skip_bad") if getattr(words, name)]):
+        raise InvalidArgument(*(FieldViolation(f"--{name.replace('_', '-')}", OF_LINES) for name in given))
+    if files:
+        return
     for text, names, why in ((False, ("time", "context"), OF_ONE), (True, ("resume", "anew", "skip_bad"), OF_LINES)):
         given = [name.replace("_", "-") for name in names if getattr(words, name)]
         if given and (words.text is not None) is text:
@@ -80,6 +94,12 @@ async def _keep_text(words: argparse.Namespace, tally: Tally) -> None:
             raise in_their_words(error, batch) from error
 
 
+async def _keep_files(words: argparse.Namespace, tally: Tally) -> None:
+    async with open_place(words) as faces:
+        await ensure_bank(faces.admin, BankRef(words.bank))
+        await keep_files(words, faces, tally)
+
+
 async def _keep_lines(words: argparse.Namespace, tally: Tally) -> None:
     try:
         async with open_place(words) as faces:
@@ -98,6 +118,9 @@ def _going_on(words: argparse.Namespace) -> str:
 
 
 def _tell(words: argparse.Namespace, tally: Tally) -> None:
+    if words.sources and not tally.items:
+        print("nothing was retained")
+        return
     if tally.line and not tally.items:
         print(f"nothing was left to retain: lines 1 to {tally.line} were there already")
         return
@@ -105,7 +128,7 @@ def _tell(words: argparse.Namespace, tally: Tally) -> None:
     if tally.before:
         print(f"  and lines 1 to {tally.before} before")
     if tally.skipped:
-        print(f"  {tally.skipped} wrong lines were left out")
+        print(f"  {count(tally.skipped, 'file' if words.sources else 'wrong line')} left out, as said above")
     if not tally.memories and words.mode in {None, ExtractionMode.CONCISE.value}:
         print(NO_FACT)
     for delivery in tally.pending:

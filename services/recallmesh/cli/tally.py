@@ -25,7 +25,7 @@ class Tally:
     before: int = 0
     """The last line that an earlier run had retained."""
     skipped: int = 0
-    """Wrong lines that were left out."""
+    """Wrong lines, or files, that were left out."""
     deliveries: dict[ArmName, Delivery] = field(default_factory=dict)
     items_json: IO[str] | None = None
     _documents: set[bytes] = field(default_factory=set)
