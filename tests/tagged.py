@@ -14,6 +14,7 @@ from deployment import Faces, until
 from hypothesis import strategies as st
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.attachment import StoredAttachment, id_of
 from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.memory import FactType, Memory, Mention
@@ -47,12 +48,16 @@ def shown(answer: Any) -> set[str]:
 
 @dataclass(frozen=True)
 class Marked:
-    """What was written: each memory by its mark, and the marks that a chunk's text holds by the mark of its own."""
+    """What was written: each memory by its mark, and the marks that a chunk's text holds by the mark of its own.
+
+    Of each attachment, by its mark, the id and the mark of the one memory that is drawn from it.
+    """
 
     memories: dict[str, Memory] = field(default_factory=dict)
     chunks: dict[str, set[str]] = field(default_factory=dict)
     chunk_ids: dict[str, str] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
+    attachments: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def shown(self, test: TagTest, *types: FactType) -> set[str]:
         """Return the marks of the memories that may be seen."""
@@ -93,6 +98,7 @@ class _Writer:
         self.entities = [LANTERN]
         self.keeper: NewEntity | None = None
         self.chunks: dict[str, list[ChunkWrite]] = defaultdict(list)
+        self.attachments: list[StoredAttachment] = []
         self.count = 0
 
     def mark(self) -> str:
@@ -125,10 +131,17 @@ class _Writer:
         return made
 
     def chunk(self, document_id: str, *memories: Memory) -> None:
-        own = self.mark()
+        own, pictured = self.mark(), self.mark()
+        picture = StoredAttachment(id_of(pictured.encode()), "image/png", pictured.encode())
+        first = replace(memories[0], attachments=(picture.id,))
+        memories = (first, *memories[1:])
+        [holder] = marks(first.text)
+        self.marked.memories[holder] = first
+        self.marked.attachments[pictured] = picture.id, holder
+        self.attachments.append(picture)
         text = f"Page {own}: " + " ".join(memory.text for memory in memories)
         chunk = Chunk(str(uuid4()), "", 0, text, 12 * len(memories) + 4, digest=own)
-        self.chunks[document_id].append(ChunkWrite(chunk, memories))
+        self.chunks[document_id].append(ChunkWrite(chunk, memories, attachments=(picture.id,)))
         self.marked.chunks[own] = {mark for memory in memories for mark in MARK.findall(memory.text)}
         self.marked.chunk_ids[own] = chunk.id
 
@@ -139,7 +152,8 @@ class _Writer:
             document = Document(document_id, NOW, NOW, tags=tuple(tags), metadata={"title": self.mark()})
             self.marked.documents[document.metadata["title"]] = document
             documents.append(DocumentWrite(document, UpdateMode.REPLACE, tuple(chunks)))
-        return Write(bank_uid, tuple(documents), tuple(self.entities), INDEXED, NOW)
+        attachments = tuple(self.attachments)
+        return Write(bank_uid, tuple(documents), tuple(self.entities), INDEXED, NOW, attachments=attachments)
 
 
 def _marked() -> _Writer:

@@ -21,6 +21,7 @@ from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
 from recallmesh.core.entity_ledger import EntitySplit
 from recallmesh.core.errors import (
+    AttachmentNotFound,
     BankExists,
     BankNotFound,
     ChunkNotFound,
@@ -202,6 +203,7 @@ async def documents(tell: Teller, bench: Bench) -> None:
     begun = await tell("reprocess_document", REF, "d1")
     assert (begun.kind, begun.total) == (OperationKind.REPROCESS, 2)
     await tell.refused(ChunkNotFound, "get_chunk", REF, "c")
+    await tell.refused(AttachmentNotFound, "get_attachment", REF, "0" * 64)
     for method in ("get_document", "delete_document", "reprocess_document"):
         await tell.refused(DocumentNotFound, method, REF, "d9")
     await tell.refused(DocumentNotFound, "list_chunks", REF, "d9", PageRequest())
@@ -465,6 +467,7 @@ async def nobody(tell: Teller, _bench: Bench) -> None:
         ("delete_document", "d"),
         ("reprocess_document", "d"),
         ("get_chunk", "c"),
+        ("get_attachment", "a"),
         ("list_chunks", "d", page),
         ("get_memory", "m"),
         ("list_memories", MemoryFilter(), page),

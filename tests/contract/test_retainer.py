@@ -215,7 +215,7 @@ async def test_the_same_content_again_keeps_its_memories(bench_and_retainer):
         (InvalidArgument, asked(item("Fine.", document_id="d" * 513), item("Fine.", context="c" * 4_097))),
         (InvalidArgument, asked(item("Fine."), request_id="r" * 129)),
         (BankNotFound, replace(asked(item("Fine.")), bank=BankRef("nobody"))),
-        (NoVisionModel, asked(item("See:", Attachment("image/png", b"\x89PNG")))),
+        (NoVisionModel, asked(item("See:", Attachment("image/png", b"\x89PNG\r\n\x1a\n\x00\xff")))),
     ],
     ids=["nothing", "a blank", "too long", "a bad tag", "two faults", "a long id", "no bank", "an image"],
 )

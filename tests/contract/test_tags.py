@@ -235,6 +235,10 @@ async def test_lists_and_single_readings_show_nothing_more(bank: Bank, test: Tag
         all_of = document_service_pb2.ListChunksRequest(bank_id=REF.bank_id, document_id=document.id, tags=tags)
         listed |= await said(documents.ListChunks, all_of)
     assert listed == bank.marked.shown_chunks(test)
+    for mark, (attachment_id, holder) in list(bank.marked.attachments.items())[::5]:
+        one = document_service_pb2.GetAttachmentRequest(bank_id=REF.bank_id, attachment_id=attachment_id, tags=tags)
+        may = holder in bank.marked.shown(test) or tags is None
+        assert await said(documents.GetAttachment, one) == ({mark} if may else {"NOT_FOUND"})
     if tags is not None:
         for call, request in refused(bank):
             request.tags.CopyFrom(tags)
@@ -243,11 +247,9 @@ async def test_lists_and_single_readings_show_nothing_more(bank: Bank, test: Tag
 
 def refused(bank: Bank):
     """Calls whose test is not offered yet: whoever brings one is refused, and shown nothing."""
-    documents = document_service_pb2_grpc.DocumentServiceStub(bank.channel)
     memories = memory_service_pb2_grpc.MemoryServiceStub(bank.channel)
     memory = next(iter(bank.marked.memories.values()))
     named = {"bank_id": REF.bank_id}
-    yield documents.GetAttachment, document_service_pb2.GetAttachmentRequest(**named, attachment_id="a")
     yield memories.GetMemoryHistory, memory_service_pb2.GetMemoryHistoryRequest(**named, memory_id=memory.id)
 
 
@@ -316,10 +318,10 @@ TESTED = {
     "DocumentService/ListDocuments",
     "DocumentService/GetChunk",
     "DocumentService/ListChunks",
+    "DocumentService/GetAttachment",
 }
 """Calls with a tag test that a test above holds to it."""
 REFUSED = {
-    "DocumentService/GetAttachment",
     "MemoryService/GetMemoryHistory",
 }
 """Calls that refuse a tag test as long as they cannot keep it."""

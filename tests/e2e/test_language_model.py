@@ -1,6 +1,7 @@
 """The command line with a language model: an endpoint on loopback that behaves, and one that does not."""
 
 import asyncio
+import hashlib
 import os
 import sys
 
@@ -8,6 +9,8 @@ import pytest
 from endpoint import complains, open_endpoint, says
 from note_taker import takes_notes
 
+pytestmark = pytest.mark.timeout(300)
+PNG = b"\x89PNG\r\n\x1a\n" + b"a bridge" * 100
 KEY = "sk-not-for-anyone-1234"
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 SAID = "Leo: I adopted a dog yesterday, a greyhound called Pixel."
@@ -44,6 +47,28 @@ async def test_a_model_makes_the_facts_that_are_recalled(run):
     assert "I adopted a dog yesterday (20 March 2026)" in out
     assert len(endpoint.asked) == 1
     assert endpoint.asked[0].headers["authorization"] == f"bearer {KEY}"
+
+
+async def test_a_picture_is_read_by_a_model_that_sees_and_comes_back(run, tmp_path):
+    own = tmp_path / "bridge.png"
+    own.write_bytes(PNG)
+    told = {"passages": [{"passage": 1, "facts": [{"number": 1, "what": "A red bridge in Molde.", "images": [1]}]}]}
+    async with open_endpoint(always=says(told)) as endpoint:
+        code, _, err = await run(endpoint, *retain("--text", "Look:", "--attach", str(own)))
+        assert (code, "no extractor here can read images" in err) == (1, True)
+        assert endpoint.asked == []
+        code, _, err = await run(endpoint, *retain("--text", "Look:", "--attach", str(own)), LLM__VISION="true")
+        assert (code, err) == (0, "")
+    sent = endpoint.asked[0].body["messages"][1]["content"]
+    assert [part["type"] for part in sent] == ["text", "image_url", "text"]
+    code, out, err = await run(endpoint, "recall", "--bank", "diary", "--no-rerank", "Which bridge?")
+    assert (code, err) == (0, "")
+    name = hashlib.sha256(PNG).hexdigest()
+    assert f"image {name}" in out
+    back = tmp_path / "back.png"
+    code, out, err = await run(endpoint, "attachment", "--bank", "diary", name, "--output", str(back))
+    assert (code, err, out) == (0, "", f"image/png, {len(PNG)} bytes, in {back}\n")
+    assert back.read_bytes() == PNG
 
 
 async def test_a_model_that_is_of_no_use_is_an_error_and_keeps_nothing(run):

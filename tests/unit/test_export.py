@@ -1,6 +1,8 @@
 """Exports as lines: what is written is read, and what is wrong is told with its line and field."""
 
+import base64
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
 
@@ -8,6 +10,7 @@ import pytest
 
 from recallmesh.bank.export import FORMAT, Reading, Writing, spool
 from recallmesh.core.arm import ArmName
+from recallmesh.core.attachment import StoredAttachment, id_of
 from recallmesh.core.bank import Bank, BankConfig, BankRef, RetainTuning
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity
@@ -48,6 +51,7 @@ MEMORY = Memory(
     state=MemoryState.INVALIDATED,
     version=4,
 )
+PNG = b"\x89PNG\r\n\x1a\n\x00\xff\xfe>?"
 THINGS = (DOCUMENT, CHUNK, ENTITY, MEMORY)
 
 
@@ -95,6 +99,37 @@ def test_what_is_written_is_read():
     assert things == list(THINGS)
     assert things[3].mentioned.utcoffset() == timedelta(hours=10)
     assert read(written())[1] == []
+
+
+PICTURE = StoredAttachment(id_of(PNG), "image/png", PNG)
+PICTURED = (
+    DOCUMENT,
+    PICTURE,
+    replace(CHUNK, attachments=(PICTURE.id,)),
+    ENTITY,
+    replace(MEMORY, attachments=(PICTURE.id,)),
+)
+
+
+def test_an_attachment_is_written_in_base64_and_read_as_it_was():
+    lines = written(*PICTURED).splitlines()
+    assert json.loads(lines[2])["attachment"]["data"] == base64.urlsafe_b64encode(PNG).decode()
+    assert read(written(*PICTURED))[1] == list(PICTURED)
+
+
+@pytest.mark.parametrize(
+    ("things", "field"),
+    [
+        ((DOCUMENT, replace(PICTURE, data=PNG + b"x"), CHUNK), "line 3: attachment.data"),
+        ((DOCUMENT, replace(PICTURE, media_type="text/html"), CHUNK), "line 3: attachment.data"),
+        ((DOCUMENT, replace(CHUNK, attachments=("a",))), "line 3: chunk.attachments"),
+        ((DOCUMENT, CHUNK, ENTITY, replace(MEMORY, attachments=("a",))), "line 5: memory.attachments"),
+    ],
+)
+def test_an_attachment_that_is_another_or_none_is_refused(things, field):
+    with pytest.raises(InvalidArgument) as caught:
+        read(written(*things))
+    assert caught.value.violations[0].field == f"data, {field}"
 
 
 def test_a_line_is_json_and_leaves_out_what_is_as_by_default():

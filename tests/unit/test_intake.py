@@ -15,7 +15,7 @@ FULL = RetainRequest(
     BankRef("b1", "acme"),
     (
         RetainItem(
-            ("Ida", Attachment("image/png", b"\x00\xff"), "bees"),
+            ("Ida", Attachment("image/png", b"\x89PNG\r\n\x1a\n\x00\xff"), "bees"),
             time=datetime(2026, 8, 19, 12, tzinfo=timezone(timedelta(hours=5, minutes=30))),
             context="Ida is speaking to Rune",
             document_id="d",

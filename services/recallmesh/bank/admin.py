@@ -14,12 +14,13 @@ from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
 from recallmesh.bank.verification import Verifier
 from recallmesh.core.arm import Arm, ArmName
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexComparison
-from recallmesh.core.disclosure import disclosed, may_show_chunk
+from recallmesh.core.disclosure import disclosed, may_show_attachment, may_show_chunk
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import TagCount
-from recallmesh.core.errors import ChunkNotFound, DocumentNotFound, MemoryNotFound
+from recallmesh.core.errors import AttachmentNotFound, ChunkNotFound, DocumentNotFound, MemoryNotFound
 from recallmesh.core.ledger import Ledger, MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory, MemoryState
 from recallmesh.core.operation import FINISHED, Operation, OperationKind, OperationState
@@ -134,6 +135,17 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
         await self._ledger.get_document(uid, document_id)
         found = await self._ledger.list_chunks(uid, document_id, page)
         return replace(found, rows=await self._shown(uid, found.rows, visible))
+
+    async def get_attachment(
+        self, ref: BankRef, attachment_id: str, *, visible: TagTest = EVERYTHING
+    ) -> StoredAttachment:
+        """Return an attachment."""
+        uid = await self._uid(ref)
+        found = await self._ledger.read_attachments(uid, (attachment_id,))
+        # Asked after it was read, so that what was hidden by then is.
+        if not found or not may_show_attachment(await self._ledger.outline_attachment(uid, attachment_id), visible):
+            raise AttachmentNotFound(attachment_id)
+        return found[0]
 
     async def get_memory(self, ref: BankRef, memory_id: str, *, visible: TagTest = EVERYTHING) -> Memory:
         """Return a memory in whatever state."""

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from recallmesh.bank.config import check_config
+from recallmesh.core.attachment import StoredAttachment, id_of, type_of
 from recallmesh.core.bank import Bank, BankConfig
 from recallmesh.core.document import Document
 from recallmesh.core.entity import Entity
@@ -26,7 +27,7 @@ LINE_BYTES = 16_777_216
 """The longest line: a document, chunk or memory is far below it."""
 IN_MEMORY_BYTES = 8_388_608
 """An export up to this size is not put on the disk."""
-STRICT = ConfigDict(extra="forbid")
+STRICT = ConfigDict(extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
 
 @checked(config=STRICT, frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Line:
 
     header: Header | None = None
     document: Document | None = None
+    attachment: StoredAttachment | None = None
     chunk: ChunkSource | None = None
     entity: Entity | None = None
     memory: Memory | None = None
@@ -54,8 +56,14 @@ class Line:
 
 
 LINES = TypeAdapter(Line)
-ORDER = (Document, ChunkSource, Entity, Memory)
-NAMES = {Document: "document", ChunkSource: "chunk", Entity: "entity", Memory: "memory"}
+ORDER = (Document, StoredAttachment, ChunkSource, Entity, Memory)
+NAMES = {
+    Document: "document",
+    StoredAttachment: "attachment",
+    ChunkSource: "chunk",
+    Entity: "entity",
+    Memory: "memory",
+}
 
 
 def spool() -> IO[bytes]:
@@ -78,6 +86,8 @@ class Writing:
         match thing:
             case Document():
                 self._write(Line(document=thing))
+            case StoredAttachment():
+                self._write(Line(attachment=thing))
             case ChunkSource():
                 self._write(Line(chunk=thing))
             case Entity():
@@ -131,9 +141,11 @@ class Reading:
                 if line.end != count or self.file.read(1):
                     raise self._bad("end", f"says {line.end} things, and {count} came")
                 return
-            thing = line.document or line.chunk or line.entity or line.memory
+            thing = line.document or line.attachment or line.chunk or line.entity or line.memory
             if thing is None:
-                raise self._bad("line", "is neither a document, a chunk, an entity, a memory nor the end")
+                raise self._bad(
+                    "line", "is neither a document, an attachment, a chunk, an entity, a memory nor the end"
+                )
             place = ORDER.index(type(thing))
             if place < stage:
                 raise self._bad(NAMES[type(thing)], "comes after things that rest on it")
@@ -150,11 +162,16 @@ class Reading:
         if not own or own in known[kind]:
             raise self._bad(f"{name}.id", "is empty or came before")
         known[kind].add(own)
+        if isinstance(thing, StoredAttachment) and (id_of(thing.data), type_of(thing.data)) != (own, thing.media_type):
+            raise self._bad(f"{name}.data", "is not what its id and media type say")
         named: list[tuple[str, type, str]] = []
         if isinstance(thing, ChunkSource):
             named = [("document_id", Document, thing.chunk.document_id)]
+            named += [("attachments", StoredAttachment, attachment_id) for attachment_id in thing.attachments]
         if isinstance(thing, Memory):
             named = [("document_id", Document, thing.document_id), ("chunk_id", ChunkSource, thing.chunk_id)]
+            if thing.chunk_id:
+                named += [("attachments", StoredAttachment, attachment_id) for attachment_id in thing.attachments]
             named += [("mentions", Entity, mention.entity_id) for mention in thing.mentions]
         for field, of, other in named:
             if other not in known[of] and (other or of is Entity or kind is ChunkSource):

@@ -66,6 +66,7 @@ def _nothing(answer: RecallAnswer) -> str:
 def _notes(recalled: RecalledMemory) -> str:
     memory = recalled.memory
     notes = [ranks_of(recalled), when(memory), " ".join(f"#{tag}" for tag in memory.tags)]
+    notes += [f"image {attachment}" for attachment in memory.attachments]
     if recalled.oversized:
         notes.append("longer than asked for: nothing else fitted")
     return "   ".join(printable(note) for note in notes if note)

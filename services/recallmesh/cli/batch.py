@@ -3,9 +3,10 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from recallmesh.cli.lines import read_line
+from recallmesh.cli.lines import HERE, read_line
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.retain import RetainItem, UpdateMode
 
@@ -61,6 +62,8 @@ class Reading:
     """Reads JSONL on from where it is. A wrong line is raised, or given to ``skip`` and left out."""
 
     skip: Callable[[InvalidArgument], None] | None = None
+    folder: Path = HERE
+    """Where the pictures are that lines name."""
     line: int = 0
     """The last line that was read."""
     offset: int = 0
@@ -89,7 +92,7 @@ class Reading:
             self.offset += len(line)
             self._hash.update(line)
             try:
-                item = read_line(line, f"line {self.line}")
+                item = read_line(line, f"line {self.line}", folder=self.folder)
             except InvalidArgument as error:
                 if self.skip is None:
                     raise

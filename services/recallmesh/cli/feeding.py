@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from recallmesh.cli.address import address_of, folder, state_folder
 from recallmesh.cli.batch import SIZE, Batch, Reading
 from recallmesh.cli.bulk import Load
-from recallmesh.cli.lines import lines_of, read_line
+from recallmesh.cli.lines import HERE, lines_of, read_line, weight
 from recallmesh.cli.meter import Meter, metering
 from recallmesh.cli.note import About, Note, note_path, read_note
 from recallmesh.cli.stream import Cut, packets
@@ -44,7 +45,7 @@ async def feed(words: argparse.Namespace, faces: Faces, tally: Tally) -> None:
             await asyncio.to_thread(_check_lines, stream)
         note = await _note(words, faces)
         lines = lines_of(stream)
-        reading = Reading(skip=_skipping(tally) if words.skip_bad else None)
+        reading = Reading(_skipping(tally) if words.skip_bad else None, _folder(stream))
         await asyncio.to_thread(_go_on_from, note, reading, lines)
         tally.before = tally.line = note.line
         with metering(size, note.offset) as meter:
@@ -75,7 +76,7 @@ def _load(words: argparse.Namespace, faces: Faces, note: Note, meter: Meter, tal
 async def _batches(lines: Iterator[bytes], reading: Reading, note: Note) -> AsyncIterator[Batch]:
     """Yield the lines in batches; those that an earlier run had sent, just as they were."""
     try:
-        async for packet in packets(lines, Cut(SIZE, sizes=note.sizes)):
+        async for packet in packets(lines, Cut(SIZE, sizes=note.sizes, weigh=partial(weight, folder=reading.folder))):
             # Ten microseconds a line, a hundred lines: too long for the loop that has answers to take.
             yield await asyncio.to_thread(reading.batch, packet)
     except OSError as error:
@@ -94,6 +95,11 @@ def _open(words: argparse.Namespace) -> AbstractContextManager[BinaryIO]:
         raise InvalidArgument(FieldViolation("--file", f"{words.file}: {error.strerror}")) from error
 
 
+def _folder(stream: BinaryIO) -> Path:
+    """Return where the pictures are that lines name: beside their file; of standard input, in the current folder."""
+    return HERE if stream.name == STDIN else Path(stream.name).parent
+
+
 def _size(stream: BinaryIO) -> int | None:
     """Return the bytes of a file; nothing of a stream, which cannot be read twice."""
     return os.fstat(stream.fileno()).st_size if stream.name != STDIN and stream.seekable() else None
@@ -105,7 +111,7 @@ def _check_lines(stream: BinaryIO) -> None:
     items = 0
     for number, line in enumerate(lines_of(stream), start=1):
         try:
-            items += read_line(line, f"line {number}") is not None
+            items += read_line(line, f"line {number}", folder=_folder(stream)) is not None
         except InvalidArgument as error:
             wrong += error.violations
         if len(wrong) >= TOLD:

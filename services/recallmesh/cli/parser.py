@@ -43,9 +43,10 @@ A line of JSONL is one item:
   {"content": "Leo: hello", "time": "2026-03-21T10:05:00+01:00",
    "context": "Leo is speaking to Nadia", "document_id": "call-7",
    "tags": ["family"], "metadata": {"source": "phone"}}
-Only "content" is required. Lines that follow each other with the same
-document_id are one document. "time": null means: it has no time; no "time"
-means: now. (In a file each item is on one line.)
+Only "content" is required; it may be a list of texts and pictures, which are
+files beside the lines: ["Look:", {"file": "bridge.png"}]. Lines that follow
+each other with the same document_id are one document. "time": null means: it
+has no time; no "time" means: now. (In a file each item is on one line.)
 
 Retaining the same again keeps it twice, unless it has a document_id: then it
 replaces what that document said.
@@ -137,6 +138,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_serve(commands)
     _add_retain(commands)
     _add_recall(commands)
+    _add_attachment(commands)
     _add_bank(commands)
     _add_events(commands)
     _add_webhook(commands)
@@ -213,6 +215,13 @@ def _add_retain(commands: Commands) -> None:
         "--context", default="", metavar="C", help='with --text: who speaks, say "Leo is speaking to Nadia"'
     )
     parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with --text: a picture behind it (PNG, JPEG, GIF, WebP), for a model that reads images; may be repeated",
+    )
+    parser.add_argument(
         "--time",
         metavar="ISO",
         help="when it was said (--text: default now; files: for those without a date of their own)",
@@ -268,6 +277,14 @@ def _add_recall(commands: Commands) -> None:
     parser.add_argument("--trace", action="store_true", help="show how the answer came about")
     parser.add_argument("--trace-html", metavar="FILE", help="write how it came about as a page for a browser")
     _add_json(parser)
+    _add_place(parser)
+
+
+def _add_attachment(commands: Commands) -> None:
+    parser = _command(commands, "attachment", "attachments", "get a picture back that was retained")
+    parser.add_argument("--bank", required=True, metavar="B", help="the bank")
+    parser.add_argument("attachment", metavar="ID", help="its id, as recall says it")
+    parser.add_argument("--output", metavar="FILE", help="a file that is not there yet; - for standard output")
     _add_place(parser)
 
 

@@ -5,6 +5,7 @@ import asyncio
 import shlex
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from uuid import uuid4
 
 from recallmesh.cli.address import place_of
@@ -12,6 +13,7 @@ from recallmesh.cli.batch import TEXT, Batch, Continuation, in_their_words
 from recallmesh.cli.feeding import feed
 from recallmesh.cli.filing import keep_files
 from recallmesh.cli.lines import moment
+from recallmesh.cli.pictures import read_picture
 from recallmesh.cli.places import open_place
 from recallmesh.cli.tally import Tally, collecting, count, summary
 from recallmesh.core.admin import Banks
@@ -24,6 +26,8 @@ FAILED = 1
 NO_FACT = "  nothing in it was a fact: greetings and fillers are not kept; --mode verbose keeps everything"
 OF_ONE = 'is for --text alone; a line of JSONL has its own "{}"'
 OF_TEXT = "is for --text alone: a file says itself whose words it holds"
+OWN = {"attach": "content"}
+"""What a line of JSONL calls it, where that is not the word."""
 OF_LINES = "is for lines alone: --file, or -"
 STDIN = "-"
 
@@ -67,22 +71,26 @@ def _check(words: argparse.Namespace) -> None:
     if STDIN in words.sources and len(words.sources) > 1:
         raise InvalidArgument(FieldViolation("-", "comes alone: standard input is lines, not a file among others"))
     files = bool(words.sources) and STDIN not in words.sources
-    if files and words.context:
-        raise InvalidArgument(FieldViolation("--context", OF_TEXT))
+    if files and (given := [name for name in ("context", "attach") if getattr(words, name)]):
+        raise InvalidArgument(*(FieldViolation(f"--{name}", OF_TEXT) for name in given))
     if files and (given := [name for name in ("resume", "anew", "skip_bad") if getattr(words, name)]):
         raise InvalidArgument(*(FieldViolation(f"--{name.replace('_', '-')}", OF_LINES) for name in given))
     if files:
         return
-    for text, names, why in ((False, ("time", "context"), OF_ONE), (True, ("resume", "anew", "skip_bad"), OF_LINES)):
+    for text, names, why in (
+        (False, ("time", "context", "attach"), OF_ONE),
+        (True, ("resume", "anew", "skip_bad"), OF_LINES),
+    ):
         given = [name.replace("_", "-") for name in names if getattr(words, name)]
         if given and (words.text is not None) is text:
-            raise InvalidArgument(*(FieldViolation(f"--{name}", why.format(name)) for name in given))
+            raise InvalidArgument(*(FieldViolation(f"--{name}", why.format(OWN.get(name, name))) for name in given))
 
 
 async def _keep_text(words: argparse.Namespace, tally: Tally) -> None:
     # "Yesterday" is the speaker's: without --time, now is told with the UTC offset of this machine.
     when = moment(words.time, "--time") if words.time else system_clock().astimezone()
-    item = RetainItem(content=(words.text,), time=when, context=words.context)
+    attached = [await asyncio.to_thread(read_picture, Path(path), "--attach") for path in words.attach]
+    item = RetainItem(content=(words.text, *attached), time=when, context=words.context)
     batch: Batch = Continuation().batch([(TEXT, item)])
     bank = BankRef(words.bank)
     async with open_place(words) as faces:

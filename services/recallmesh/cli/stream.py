@@ -3,7 +3,7 @@
 import asyncio
 import concurrent.futures
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from threading import Lock, Thread
 
@@ -20,11 +20,15 @@ _END = None
 
 @dataclass(slots=True)
 class Cut:
-    """Where packets end: first after the numbers of lines in ``sizes``, then after ``lines`` or ``size`` bytes."""
+    """Where packets end: first after the numbers of lines in ``sizes``, then after ``lines`` or ``size`` bytes.
+
+    ``weigh`` says how many bytes a line counts for.
+    """
 
     lines: int
     size: int = 1 << 20
     sizes: deque[int] = field(default_factory=deque)
+    weigh: Callable[[bytes], int] = len
 
     def is_whole(self, lines: int, size: int) -> bool:
         """Tell whether a packet of so many lines and bytes ends here."""
@@ -71,9 +75,10 @@ class _Begun:
 
     def add(self, line: bytes) -> Packet:
         """Add a line; returns the packet if it is whole, else nothing."""
+        weight = self._cut.weigh(line)
         with self._lock:
             self._lines.append(line)
-            self._size += len(line)
+            self._size += weight
             return self._taken() if self._cut.is_whole(len(self._lines), self._size) else ()
 
     def part(self) -> Packet:

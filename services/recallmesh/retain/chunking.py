@@ -17,10 +17,11 @@ _NARROW_GAP = 2
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk's text, word for word, and its number of tokens."""
+    """A chunk's text, word for word, its number of tokens, and behind how many characters of the whole it begins."""
 
     text: str
     tokens: int
+    begin: int = 0
 
 
 def cut(text: str, limit: int, counter: TokenCounter) -> tuple[Piece, ...]:
@@ -51,7 +52,7 @@ def cut(text: str, limit: int, counter: TokenCounter) -> tuple[Piece, ...]:
 def _piece(text: str, begin: int, end: int, counter: TokenCounter) -> Piece:
     part = text[begin:end]
     # The sum over the parts is an upper bound; what is stored is exact.
-    return Piece(part, counter.count(part))
+    return Piece(part, counter.count(part), begin)
 
 
 def _units(text: str, limit: int, counter: TokenCounter) -> Iterator[tuple[Stretch, int]]:

@@ -3,20 +3,22 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import NAMESPACE_OID, uuid5
 
+from recallmesh.core.attachment import StoredAttachment, id_of
 from recallmesh.core.bank import Bank, ExtractionMode
 from recallmesh.core.document import Document
 from recallmesh.core.errors import NotReady
-from recallmesh.core.retain import RetainItem, RetainRequest, UpdateMode
+from recallmesh.core.retain import Attachment, RetainItem, RetainRequest, UpdateMode
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.retain.chunking import cut
-from recallmesh.retain.extraction import Passage
-from recallmesh.retain.payload import said_from_text
+from recallmesh.retain.extraction import Passage, Shown
+from recallmesh.retain.image import images_within, lay_out
+from recallmesh.retain.payload import images_said, said_from_text
 from recallmesh.retain.speaker import split_turns
 from recallmesh.retain.statement import closing_question
 
@@ -36,11 +38,13 @@ class ChunkDraft:
     time: datetime | None
     tags: tuple[str, ...]
     before: Passage | None = None
+    images: tuple[Shown, ...] = ()
+    image_ids: tuple[str, ...] = ()
 
     @property
     def passage(self) -> Passage:
         """The chunk as an extractor reads it."""
-        return Passage(self.text, self.item.context, self.time, self.before)
+        return Passage(self.text, self.item.context, self.time, self.before, images=self.images)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,11 @@ class Drafter:
             item = request.items[index]
             tags = tuple(dict.fromkeys((*request.tags, *item.tags)))
             time = None if item.timeless else item.time or received
-            for piece in cut(_text(item), bank.config.retain.chunk_tokens, self.counter):
-                row.add(ChunkDraft(index, item, piece.text, piece.tokens, "", time, tags))
+            text, shown = lay_out(item)
+            for piece in cut(text, bank.config.retain.chunk_tokens, self.counter):
+                images = images_within(shown, piece)
+                ids = tuple(id_of(one.image.data) for one in images)
+                row.add(ChunkDraft(index, item, piece.text, piece.tokens, "", time, tags, images=images, image_ids=ids))
         items = [request.items[index] for index in indexes]
         return DocumentDraft(
             id=name,
@@ -98,8 +105,16 @@ class Drafter:
             chunks=tuple(row.chunks),
         )
 
-    def redraft(self, bank: Bank, document: Document, sources: Sequence[ChunkSource]) -> DocumentDraft:
+    def redraft(
+        self,
+        bank: Bank,
+        document: Document,
+        sources: Sequence[ChunkSource],
+        attachments: Mapping[str, StoredAttachment],
+    ) -> DocumentDraft:
         """Return a stored document as it is read once more: cut as it was, by the bank's mode of now.
+
+        ``attachments`` are those of its chunks by id.
 
         A chunk whose words are withheld stays what it is: what was deleted or edited of it does not come back.
 
@@ -113,7 +128,18 @@ class Drafter:
             if not source.said:
                 raise NotReady("the document was stored without what came beside its text: retain it again")
             item = said_from_text(source.said, chunk.text)
-            draft = ChunkDraft(index, item, chunk.text, chunk.tokens, chunk.digest, chunk.time, item.tags)
+            places = [(at, attachments[image]) for at, image in images_said(source.said) if image in attachments]
+            draft = ChunkDraft(
+                index,
+                item,
+                chunk.text,
+                chunk.tokens,
+                chunk.digest,
+                chunk.time,
+                item.tags,
+                images=tuple(Shown(at, Attachment(one.media_type, one.data)) for at, one in places),
+                image_ids=tuple(one.id for _, one in places),
+            )
             row.add(draft, as_it_is=chunk.outdated)
         return DocumentDraft(
             id=document.id,
@@ -141,16 +167,13 @@ class _Row:
         digest = chunk.digest
         if not as_it_is:
             said = {**self._shape, **_shape_of(chunk.item, chunk.tags)}
-            digest = _hash({**said, "text": chunk.text, **_shape_before(last)})
+            images = {"images": list(chunk.image_ids)} if chunk.image_ids else {}
+            digest = _hash({**said, "text": chunk.text, **images, **_shape_before(last)})
             self._seen[digest] += 1
             if self._seen[digest] > 1:  # the same words said twice in a document are two chunks
                 digest = _hash({"again": self._seen[digest], "of": digest})
         before = None if last is None else replace(last.passage, before=None)
         self.chunks.append(replace(chunk, digest=digest, before=before))
-
-
-def _text(item: RetainItem) -> str:
-    return "\n".join(block for block in item.content if isinstance(block, str))
 
 
 def _shape(bank: Bank, mode: ExtractionMode, fingerprint: str) -> dict[str, object]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from recallmesh.core import limits
+from recallmesh.core.attachment import MEDIA_TYPES, canonical, type_of
 from recallmesh.core.blank import is_blank
 from recallmesh.core.errors import FieldViolation, InvalidArgument, NoVisionModel
-from recallmesh.core.retain import Attachment, RetainItem, RetainRequest
+from recallmesh.core.retain import Attachment, ContentBlock, RetainItem, RetainRequest
 from recallmesh.core.text import NUL, name_violations, tag_violations, text_violations
 from recallmesh.core.time import as_utc
 
@@ -27,16 +28,41 @@ def take_in(request: RetainRequest, *, vision: bool) -> RetainRequest:
     return replace(request, items=tuple(_clean(item) for item in request.items))
 
 
+def _clean_block(block: ContentBlock) -> ContentBlock:
+    return block.replace(NUL, "") if isinstance(block, str) else replace(block, media_type=canonical(block.media_type))
+
+
 def _clean(item: RetainItem) -> RetainItem:
     return replace(
         item,
-        content=tuple(block.replace(NUL, "") if isinstance(block, str) else block for block in item.content),
+        content=tuple(map(_clean_block, item.content)),
         # An offset is kept: relative dates are read in it.
         time=item.time if item.time is None or item.time.tzinfo is not None else as_utc(item.time),
         context=item.context.replace(NUL, ""),
         metadata={key.replace(NUL, ""): value.replace(NUL, "") for key, value in item.metadata.items()},
         entities=tuple(replace(entity, name=entity.name.replace(NUL, "")) for entity in item.entities),
     )
+
+
+def _attachments(path: str, item: RetainItem) -> Iterator[FieldViolation]:
+    attached = [(place, block) for place, block in enumerate(item.content) if isinstance(block, Attachment)]
+    if len(attached) > limits.ATTACHMENTS_PER_ITEM:
+        description = f"has {len(attached)} attachments; the limit is {limits.ATTACHMENTS_PER_ITEM}"
+        yield FieldViolation(f"{path}.content", description)
+    for place, block in attached:
+        yield from _attachment(f"{path}.content[{place}].attachment", block)
+
+
+def _attachment(path: str, attachment: Attachment) -> Iterator[FieldViolation]:
+    if len(attachment.data) > limits.ATTACHMENT_BYTES:
+        description = f"has {len(attachment.data)} bytes; the limit is {limits.ATTACHMENT_BYTES}"
+        yield FieldViolation(f"{path}.data", description)
+    said, told = canonical(attachment.media_type), type_of(attachment.data)
+    if said not in MEDIA_TYPES:
+        description = f"is {attachment.media_type[:80]!r}; an attachment is one of {', '.join(MEDIA_TYPES)}"
+        yield FieldViolation(f"{path}.media_type", description)
+    elif said != told:
+        yield FieldViolation(f"{path}.data", f"is said to be {said}, and its bytes are {told or 'none of the kind'}")
 
 
 def _violations(request: RetainRequest) -> Iterator[FieldViolation]:
@@ -47,6 +73,10 @@ def _violations(request: RetainRequest) -> Iterator[FieldViolation]:
     if len(request.items) > limits.ITEMS_PER_CALL:
         yield FieldViolation("items", f"has {len(request.items)} items; the limit is {limits.ITEMS_PER_CALL}")
         return
+    size = sum(len(block.data) for item in request.items for block in item.content if isinstance(block, Attachment))
+    if size > limits.CALL_ATTACHMENT_BYTES:
+        limit = limits.CALL_ATTACHMENT_BYTES
+        yield FieldViolation("items", f"have {size} bytes of attachments together; the limit is {limit}")
     modes: dict[str, tuple[int, str]] = {}
     for index, item in enumerate(request.items):
         path = f"items[{index}]"
@@ -62,6 +92,7 @@ def item_violations(path: str, item: RetainItem) -> Iterator[FieldViolation]:
     yield from text_violations(f"{path}.content", texts, limits.CONTENT_BYTES)
     if all(is_blank(text) for text in texts) and len(texts) == len(item.content):
         yield FieldViolation(f"{path}.content", "is blank")
+    yield from _attachments(path, item)
     yield from text_violations(f"{path}.context", [item.context], limits.CONTEXT_BYTES)
     yield from name_violations(f"{path}.document_id", item.document_id, limits.DOCUMENT_ID_BYTES)
     yield from tag_violations(f"{path}.tags", item.tags)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -30,18 +31,29 @@ def request_from_bytes(payload: bytes) -> tuple[RetainRequest, datetime]:
     return _request_from_json(said["request"]), datetime.fromisoformat(said["received"])
 
 
-def said_to_text(item: RetainItem, tags: tuple[str, ...]) -> str:
-    """Write what an item says besides its content, for that to be read once more; ``tags`` are all that it has."""
+def said_to_text(item: RetainItem, tags: tuple[str, ...], images: Iterable[tuple[int, str]] = ()) -> str:
+    """Write what an item says besides its text, for that to be read once more.
+
+    ``tags`` are all that it has; ``images`` are those of the chunk: behind how many characters of its text, and the id.
+    """
     said = _item_to_json(replace(item, content=(), tags=tags))
     for beside in ("content", "document_id", "update_mode"):
         del said[beside]
+    if placed := [list(image) for image in images]:
+        said["images"] = placed
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 def said_from_text(said: str, text: str) -> RetainItem:
     """Return the item of which a chunk with this text was said."""
     kept = json.loads(said)
+    kept.pop("images", None)
     return _item_from_json({**kept, "content": [text], "document_id": "", "update_mode": UpdateMode.REPLACE})
+
+
+def images_said(said: str) -> tuple[tuple[int, str], ...]:
+    """Return the images of the chunk that this was said with."""
+    return tuple((at, image) for at, image in json.loads(said).get("images", ()))
 
 
 def _request_to_json(request: RetainRequest) -> dict[str, Any]:

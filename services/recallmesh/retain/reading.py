@@ -91,4 +91,5 @@ def _labelled(fact: Fact, vocabulary: tuple[LabelKey, ...]) -> Fact:
 def _verbatim(chunk: ChunkDraft, tuning: RetainTuning) -> Fact:
     # Nothing is read out of the text: who speaks is the form of the message, not its content.
     turns = split_turns(chunk.text, chunk.item.context)
-    return Fact(chunk.text, type_of(turns, chunk.text, tuning), names=speakers_of(turns))
+    images = tuple(range(len(chunk.images)))
+    return Fact(chunk.text, type_of(turns, chunk.text, tuning), names=speakers_of(turns), images=images)

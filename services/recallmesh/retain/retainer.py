@@ -10,10 +10,11 @@ from typing import Protocol
 import structlog
 
 from recallmesh.core.arm import Arm, ArmName
+from recallmesh.core.attachment import AttachmentLedger
 from recallmesh.core.bank import Bank
 from recallmesh.core.encoder import Embedder
 from recallmesh.core.entity_ledger import EntityLedger
-from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError
+from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError, NoVisionModel
 from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
 from recallmesh.core.operation import OperationKind
@@ -30,7 +31,7 @@ from recallmesh.retain.draft import DocumentDraft, Drafter
 from recallmesh.retain.extraction import Extractor, Fact
 from recallmesh.retain.fan_out import FanOut, is_stored_somewhere, with_temporal
 from recallmesh.retain.intake import take_in
-from recallmesh.retain.payload import content_hash, request_from_bytes, request_to_bytes
+from recallmesh.retain.payload import content_hash, images_said, request_from_bytes, request_to_bytes
 from recallmesh.retain.reading import check_labels, check_mode, keys_to_know, known_names, read_facts
 from recallmesh.retain.writer import Read, Writer, in_doubt, names_in
 
@@ -43,7 +44,7 @@ async def _nobody_asks(_done: int, _total: int) -> None:
     """Fulfil ``Progress`` for a call whose caller waits."""
 
 
-class RetainLedger(BankLedger, MemoryLedger, EntityLedger, WriteLedger, SourceLedger, Protocol):
+class RetainLedger(BankLedger, MemoryLedger, EntityLedger, WriteLedger, SourceLedger, AttachmentLedger, Protocol):
     """What of the ledger retain uses."""
 
 
@@ -113,7 +114,12 @@ class MeshRetainer:
         bank = job.bank
         check_mode(self._extractor, bank.config.retain.mode, bank.config.retain)
         document, sources = await self._ledger.read_sources(bank.uid, job.payload.decode())
-        draft = await asyncio.to_thread(self._drafter.redraft, bank, document, sources)
+        ids = {image for source in sources if source.said for _, image in images_said(source.said)}
+        if ids and not self._extractor.vision:
+            raise NoVisionModel("the document has attachments, and no extractor here can read images")
+        held = await self._ledger.read_attachments(bank.uid, tuple(ids)) if ids else ()
+        attachments = {one.id: one for one in held}
+        draft = await asyncio.to_thread(self._drafter.redraft, bank, document, sources, attachments)
         request = RetainRequest(bank.ref, tuple(chunk.item for chunk in draft.chunks))
         vectors = Vectors(self._embedder)
         commit = await self._commit(bank, request, (draft,), None, vectors, progress, operation_id=job.operation.id)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import Bank, LabelKey
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import LABEL
@@ -47,6 +48,18 @@ def in_doubt(documents: Sequence[Read], cast: Cast) -> tuple[str, ...]:
     return tuple(sorted(cast.doubted(named)))
 
 
+def attachments_in(documents: Sequence[Read]) -> tuple[StoredAttachment, ...]:
+    """Return the attachments of all chunks that the ledger has not yet, each once."""
+    found = {
+        attachment_id: StoredAttachment(attachment_id, shown.image.media_type, shown.image.data)
+        for draft, facts in documents
+        for chunk, told in zip(draft.chunks, facts, strict=True)
+        if told is not None
+        for attachment_id, shown in zip(chunk.image_ids, chunk.images, strict=True)
+    }
+    return tuple(found.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Writer:
     """Puts a write together. Pure computing: call it off the event loop."""
@@ -77,7 +90,7 @@ class Writer:
             )
             for draft, facts in documents
         )
-        return Write(bank.uid, writes, scene.cast.used, self.arms, at, request)
+        return Write(bank.uid, writes, scene.cast.used, self.arms, at, request, attachments=attachments_in(documents))
 
     def _chunk(self, document_id: str, draft: ChunkDraft, told: Told, scene: "_Scene") -> ChunkWrite:
         facts = told or ()
@@ -107,11 +120,14 @@ class Writer:
                 chunk_id=chunk.id,
                 mentions=scene.mentions(draft, fact),
                 causes=tuple(CausalLink(ids[cause.index], cause.weight) for cause in fact.causes),
+                attachments=tuple(dict.fromkeys(draft.image_ids[index] for index in fact.images)),
                 tokens=draft.tokens if fact.text == draft.text else self.counter.count(fact.text),
             )
             for own, fact in zip(ids, facts, strict=True)
         )
-        return ChunkWrite(chunk, memories, known=told is None, said=said_to_text(draft.item, draft.tags))
+        placed = zip((one.at for one in draft.images), draft.image_ids, strict=True)
+        said = said_to_text(draft.item, draft.tags, placed)
+        return ChunkWrite(chunk, memories, known=told is None, said=said, attachments=draft.image_ids)
 
 
 @dataclass(frozen=True, slots=True)

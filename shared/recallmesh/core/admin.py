@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Protocol
 
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.document import Chunk, Document
@@ -99,6 +100,17 @@ class Documents(Protocol):
         self, ref: BankRef, document_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
     ) -> Page[Chunk]:
         """List a document's chunks by number."""
+        ...
+
+    async def get_attachment(
+        self, ref: BankRef, attachment_id: str, *, visible: TagTest = EVERYTHING
+    ) -> StoredAttachment:
+        """Return an attachment; with a test in force, one that a memory is drawn from which may be shown.
+
+        Raises:
+            AttachmentNotFound: there is none such, or nothing that may be shown is drawn from it.
+
+        """
         ...
 
 

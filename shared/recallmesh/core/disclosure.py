@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from recallmesh.core.attachment import AttachmentOutline
 from recallmesh.core.document import Chunk, ChunkOutline
 from recallmesh.core.entity import LABEL
 from recallmesh.core.memory import VISIBLE_STATES, Memory, Mention, Outline
@@ -22,6 +23,16 @@ def may_show_chunk(chunk: Chunk, outline: ChunkOutline | None, visible: TagTest)
     """
     memories = outline.memories if outline else ()
     return not chunk.outdated and bool(memories) and all(may_show(one, visible) for one in memories)
+
+
+def may_show_attachment(attachment: AttachmentOutline, visible: TagTest) -> bool:
+    """Tell whether a reader may be shown an attachment: a memory drawn from it may be.
+
+    Where no test is in force it is enough that something still has it.
+    """
+    if is_open(visible):
+        return attachment.held or bool(attachment.memories)
+    return any(may_show(one, visible) for one in attachment.memories)
 
 
 def disclosed(memory: Memory, visible: TagTest) -> Memory:

@@ -1,4 +1,4 @@
-"""A bank as a row of things that another bank can be made of: documents, chunks, entities, memories."""
+"""A bank as a row of things that another bank can be made of: documents, attachments, chunks, entities, memories."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Protocol
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import BankConfig, BankRef
 from recallmesh.core.document import Document
 from recallmesh.core.entity import Entity
 from recallmesh.core.memory import Memory
 from recallmesh.core.source import ChunkSource
 
-Exported = Document | ChunkSource | Entity | Memory
+Exported = Document | StoredAttachment | ChunkSource | Entity | Memory
 """One thing. Entities come without what is counted, memories without other names of what they mention."""
 
 
@@ -28,7 +29,9 @@ class ExportLedger(Protocol):
     """Banks moved: no vectors, no requests, nothing under way."""
 
     async def export_bank(self, bank_uid: str, take: Callable[[Exported], None]) -> None:
-        """Hand over all that a bank holds, of one moment: documents, chunks, entities, memories, each by id.
+        """Hand over all that a bank holds, of one moment.
+
+        Documents, attachments, chunks, entities, memories, each by id.
 
         What gives way to a newer version just then is left out. ``take`` is called in the thread of the transaction.
         """

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.attachment import AttachmentLedger
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexLedger
 from recallmesh.core.document import Chunk, ChunkOutline, Document
@@ -269,6 +270,7 @@ class Ledger(
     WebhookLedger,
     ExportLedger,
     IndexLedger,
+    AttachmentLedger,
     Protocol,
 ):
     """The whole ledger. A service's constructor asks for the part it uses."""

@@ -6,6 +6,14 @@ BANK_NAME_BYTES = 512
 """UTF-8 bytes of a bank's name for people."""
 CONTENT_BYTES = 1_048_576
 """UTF-8 bytes of the text of one item: below gRPC's default message limit of 4 MiB with room for the rest."""
+ATTACHMENT_BYTES = 2_097_152
+"""Bytes of one attachment."""
+ATTACHMENTS_PER_ITEM = 16
+"""Attachments of one item."""
+CALL_ATTACHMENT_BYTES = 3_145_728
+"""Bytes of all attachments of one call of retain: below gRPC's default message limit with room for the text."""
+ATTACHMENT_PIECE_BYTES = 1_048_576
+"""Bytes of an attachment that come at once when it is read."""
 ITEMS_PER_CALL = 1_000
 """Items of one call of retain."""
 TAG_BYTES = 256

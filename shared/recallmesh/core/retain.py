@@ -23,7 +23,7 @@ class Attachment:
     """An image or file in the content, in its place."""
 
     media_type: str
-    data: bytes
+    data: bytes = field(repr=False)
 
 
 ContentBlock = str | Attachment

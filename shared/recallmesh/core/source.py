@@ -8,10 +8,14 @@ from recallmesh.core.document import Chunk, Document
 
 @dataclass(frozen=True, slots=True)
 class ChunkSource:
-    """A chunk as it is stored; ``said`` is what the caller said besides its text, in the words of who wrote it."""
+    """A chunk as it is stored; ``said`` is what the caller said besides its text, in the words of who wrote it.
+
+    ``attachments`` are the ids of those that it has, in no particular order.
+    """
 
     chunk: Chunk
     said: str
+    attachments: tuple[str, ...] = ()
 
 
 class SourceLedger(Protocol):

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.memory import Memory
@@ -30,7 +31,8 @@ class NewEntity:
 class ChunkWrite:
     """A chunk and the memories made of it, in order. The ledger assigns numbers, positions and ``previous_id``.
 
-    ``said`` is what the caller said besides the text, for reading the chunk once more; kept as it is.
+    ``said`` is what the caller said besides the text, for reading the chunk once more; kept as it is. ``attachments``
+    are the ids of those in its text.
 
     ``known`` says that the memories were left out because the document has a chunk of this digest. Should it have lost
     that chunk meanwhile, the write is refused as ``ConflictingWrite``: stored as it is, the chunk would have none.
@@ -40,6 +42,7 @@ class ChunkWrite:
     memories: tuple[Memory, ...]
     known: bool = False
     said: str = ""
+    attachments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class Write:
 
     The ledger writes its events with it: that it is complete, and the ``decisions`` that memory defense took.
     ``operation_id`` is the operation that it is of, empty when its caller waits.
+    ``attachments`` holds at least those of the chunks that the ledger has not yet; each is stored once for a bank.
     """
 
     bank_uid: str
@@ -90,6 +94,7 @@ class Write:
     request: RequestRecord | None = None
     operation_id: str = ""
     decisions: tuple[SecurityEvent, ...] = ()
+    attachments: tuple[StoredAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

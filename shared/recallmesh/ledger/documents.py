@@ -14,6 +14,7 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import DocumentWrite, Write, WrittenDocument
+from recallmesh.ledger.attachments import delete_chunks
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.layout import HeldChunk, Layout, Place, lay_behind, lay_over
 from recallmesh.ledger.moment import to_us
@@ -92,7 +93,7 @@ def delete_document_row(connection: Connection, bank_uid: str, document_id: str)
     if _row(connection, bank_uid, document_id, lock=True) is None:
         raise DocumentNotFound(document_id)
     connection.execute(delete(documents).where(documents.c.bank_uid == bank_uid, documents.c.id == document_id))
-    connection.execute(delete(chunks).where(chunks.c.bank_uid == bank_uid, chunks.c.document_id == document_id))
+    delete_chunks(connection, bank_uid, chunks.c.document_id == document_id)
 
 
 def read_chunks(connection: Connection, bank_uid: str, chunk_ids: Iterable[str]) -> tuple[Chunk, ...]:
@@ -233,7 +234,7 @@ def _retire_later(connection: Connection, write: Write, layout: Layout, write_id
     retiring = tuple(place.memory_id for chunk in layout.vanished for place in chunk.places)
     gone = [chunk.id for chunk in layout.vanished if not chunk.places]
     if gone:
-        connection.execute(delete(chunks).where(chunks.c.bank_uid == write.bank_uid, among(chunks.c.id, gone)))
+        delete_chunks(connection, write.bank_uid, among(chunks.c.id, gone))
     if retiring:
         of_bank = memories.c.bank_uid == write.bank_uid
         mark = {"retiring_write": write_id, "retiring_at": to_us(write.at)}

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, Table, func, insert, select, update
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import BankConfig
 from recallmesh.core.document import Document
 from recallmesh.core.entity import LABEL, Entity
@@ -19,6 +20,7 @@ from recallmesh.core.key import key_of
 from recallmesh.core.memory import VISIBLE_STATES, Memory, Mention
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import OutboxAction
+from recallmesh.ledger.attachments import attachments, had_by, insert_attachments, insert_uses, stored_of
 from recallmesh.ledger.config import config_to_plain
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import memory_counts
@@ -60,7 +62,7 @@ class SqlExports:
             _claim(connection, bank_uid, config)
             counts = {Document: 0, Memory: 0}
             for kind, some in groupby(things, type):
-                for batch in _batches(some):
+                for batch in _batches(some, 1 if kind is StoredAttachment else BATCH):
                     _put(connection, bank_uid, batch, arms, at)
                     counts[kind] = counts.get(kind, 0) + len(batch)
             return counts[Document], counts[Memory]
@@ -74,8 +76,15 @@ def _things(connection: Connection, bank_uid: str) -> Iterator[Exported]:
         counts = memory_counts(connection, bank_uid, [row.id for row in rows])
         yield from (document_of(row, counts[row.id]) for row in rows)
     live = (chunks.c.bank_uid == bank_uid) & (chunks.c.retiring_write == "")
+    # One at a time: each may be as large as all else of a page together.
+    of_attachments = select(attachments.c.id, attachments.c.media_type, attachments.c.data).where(
+        attachments.c.bank_uid == bank_uid
+    )
+    for rows in _pages(connection, of_attachments, attachments, size=1):
+        yield from map(stored_of, rows)
     for rows in _pages(connection, select_chunks().add_columns(chunks.c.said).where(live), chunks):
-        yield from (ChunkSource(chunk_of(row[:-1]), row[-1]) for row in rows)
+        had = had_by(connection, bank_uid, [row.id for row in rows])
+        yield from (ChunkSource(chunk_of(row[:-1]), row[-1], had.get(row.id, ())) for row in rows)
     for rows in _pages(connection, select(entities.c.id).where(entities.c.bank_uid == bank_uid), entities):
         found = read_entities(connection, bank_uid, [row.id for row in rows])
         yield from (replace(one, memory_count=0, last_mentioned=None) for one in _by_id(found))
@@ -84,9 +93,9 @@ def _things(connection: Connection, bank_uid: str) -> Iterator[Exported]:
         yield from map(_bare, _by_id(read_memories(connection, bank_uid, [row.id for row in rows])))
 
 
-def _pages(connection: Connection, query: Select[Any], table: Table) -> Iterator[Sequence[Any]]:
+def _pages(connection: Connection, query: Select[Any], table: Table, *, size: int = BATCH) -> Iterator[Sequence[Any]]:
     last = ""
-    while rows := connection.execute(query.where(table.c.id > last).order_by(table.c.id).limit(BATCH)).all():
+    while rows := connection.execute(query.where(table.c.id > last).order_by(table.c.id).limit(size)).all():
         yield rows
         last = rows[-1].id
 
@@ -111,9 +120,9 @@ def _claim(connection: Connection, bank_uid: str, config: BankConfig) -> None:
     connection.execute(update(banks).where(banks.c.uid == bank_uid).values(changes))
 
 
-def _batches(things: Iterable[Exported]) -> Iterator[list[Exported]]:
+def _batches(things: Iterable[Exported], size: int) -> Iterator[list[Exported]]:
     drawn = iter(things)
-    while batch := list(islice(drawn, BATCH)):
+    while batch := list(islice(drawn, size)):
         yield batch
 
 
@@ -123,13 +132,17 @@ def _put(
     rows: list[dict[str, Any]] = []
     held: list[Memory] = []
     made: list[Entity] = []
+    uses: dict[str, tuple[str, ...]] = {}
     table = documents
     for thing in batch:
         match thing:
             case Document():
                 rows.append(_document_row(bank_uid, thing))
-            case ChunkSource(chunk, said):
+            case StoredAttachment():
+                insert_attachments(connection, bank_uid, (thing,), at)
+            case ChunkSource(chunk, said, had):
                 table = chunks
+                uses[chunk.id] = had
                 rows.append({**chunk_row(bank_uid, chunk, said), "outdated": chunk.outdated})
             case Entity():
                 made.append(thing)
@@ -137,6 +150,7 @@ def _put(
                 held.append(thing)
     if rows:
         connection.execute(insert(table), rows)
+    insert_uses(connection, bank_uid, uses)
     if made:
         _insert_entities(connection, bank_uid, made)
     insert_memories(connection, bank_uid, held)

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, select, upd
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.write import OutboxAction
+from recallmesh.ledger.attachments import delete_chunks, forget_attachments
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.entities import delete_orphans
 from recallmesh.ledger.outbox import Due, put_rows, supersede
@@ -87,11 +88,11 @@ def _close_gaps(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> N
     held = select(memories.c.chunk_id).distinct().where(of_documents, among(memories.c.chunk_id, chunk_ids))
     emptied = chunk_ids.difference(connection.execute(held).scalars())
     if emptied:
-        retired = (chunks.c.bank_uid == bank_uid) & (chunks.c.retiring_write != "")
-        connection.execute(delete(chunks).where(retired, among(chunks.c.id, emptied)))
+        delete_chunks(connection, bank_uid, (chunks.c.retiring_write != "") & among(chunks.c.id, emptied))
         of_bank = chunks.c.bank_uid == bank_uid
         connection.execute(update(chunks).where(of_bank, among(chunks.c.id, emptied)).values(text="", outdated=True))
     withhold_chunks(connection, bank_uid, chunk_ids - emptied)
+    forget_attachments(connection, bank_uid, chunk_ids)
 
 
 def withhold_chunks(connection: Connection, bank_uid: str, chunk_ids: Iterable[str]) -> None:

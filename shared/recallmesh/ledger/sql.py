@@ -9,6 +9,7 @@ from uuid import uuid4
 from recallmesh.core.errors import NotReady
 from recallmesh.core.ledger import Ledger
 from recallmesh.ledger.answers import once
+from recallmesh.ledger.attachments import SqlAttachments
 from recallmesh.ledger.banks import SqlBanks
 from recallmesh.ledger.database import Database, open_database
 from recallmesh.ledger.entity_changes import SqlEntities
@@ -45,6 +46,7 @@ class SqlLedger(
     SqlWebhooks,
     SqlExports,
     SqlIndexes,
+    SqlAttachments,
 ):
     """The whole ledger on one SQL database; several processes may open the same."""
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, select
 from recallmesh.core.errors import RequestIdReused
 from recallmesh.core.memory import Memory, Mention
 from recallmesh.core.write import Commit, OutboxAction, RequestRecord, Write, WrittenDocument
+from recallmesh.ledger.attachments import put_attachments
 from recallmesh.ledger.banks import lock_bank
 from recallmesh.ledger.documents import store_document
 from recallmesh.ledger.entities import resolve
@@ -40,6 +41,7 @@ def commit_write(connection: Connection, write: Write, *, new_id: Callable[[], s
             return replayed
     write_id = new_id()
     stored = [store_document(connection, write, document, write_id) for document in write.documents]
+    put_attachments(connection, write)
     drafts = [memory for document in stored for memory in document.added]
     added = _with_mentions(drafts, resolve(connection, write, drafts, new_id))
     insert_memories(connection, write.bank_uid, added)

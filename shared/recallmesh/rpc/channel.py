@@ -28,7 +28,7 @@ REPEATABLE: dict[str, tuple[str, ...]] = {
         "ListSecurityEvents",
         "ListWebhooks",
     ),
-    "DocumentService": ("GetDocument", "ListDocuments", "GetChunk", "ListChunks"),
+    "DocumentService": ("GetDocument", "ListDocuments", "GetChunk", "ListChunks", "GetAttachment"),
     "MemoryService": (
         "GetMemory",
         "ListMemories",

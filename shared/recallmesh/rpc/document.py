@@ -1,18 +1,21 @@
 # ruff: noqa: N802, D102 - the generated service names its methods
 """The port of documents over the wire."""
 
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
 import grpc.aio
 
 from recallmesh.core.admin import Documents
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.operation import Operation
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
-from recallmesh.rpc.call import unary
+from recallmesh.rpc.call import stream, unary
+from recallmesh.rpc.codec.attachment import pieces_from_pb, pieces_to_pb
 from recallmesh.rpc.codec.bank import bank_ref
 from recallmesh.rpc.codec.document import chunk_from_pb, chunk_to_pb, document_from_pb, document_to_pb
 from recallmesh.rpc.codec.operation import operation_from_pb, operation_to_pb
@@ -78,6 +81,14 @@ class DocumentServicer(document_service_pb2_grpc.DocumentServiceServicer):
         read = partial(self._documents.list_chunks, ref, request.document_id, visible=visible)
         return await page_to_pb(read, wanted, write)
 
+    async def GetAttachment(
+        self, request: pb.GetAttachmentRequest, context: Context
+    ) -> AsyncIterator[pb.GetAttachmentResponse]:
+        ref, visible = bank_ref(request.bank_id, tenant_of(context)), tag_test_from_pb(request.tags)
+        attachment = await self._documents.get_attachment(ref, request.attachment_id, visible=visible)
+        for piece in pieces_to_pb(attachment):
+            yield piece
+
 
 class RemoteDocuments:
     """Documents at the other end of a channel."""
@@ -139,3 +150,12 @@ class RemoteDocuments:
         )
         found = await unary(self._documents.ListChunks, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return Page(tuple(chunk_from_pb(chunk) for chunk in found.chunks), found.next_page_token)
+
+    async def get_attachment(
+        self, ref: BankRef, attachment_id: str, *, visible: TagTest = EVERYTHING
+    ) -> StoredAttachment:
+        """Return an attachment, put together of its pieces."""
+        tags = tag_test_to_pb(visible)
+        request = partial(pb.GetAttachmentRequest, bank_id=ref.bank_id, attachment_id=attachment_id, tags=tags)
+        pieces = stream(self._documents.GetAttachment, request, timeout_s=self._timeout_s, tenant=ref.tenant)
+        return pieces_from_pb([piece async for piece in pieces])

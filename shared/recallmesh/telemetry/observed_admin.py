@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 from recallmesh.core.admin import Admin
+from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.defense import SecurityEvent
@@ -119,6 +120,12 @@ class ObservedDocuments:
     ) -> Page[Chunk]:
         """As administration does."""
         return await self._guard.run("list_chunks", self._admin.list_chunks(ref, document_id, page, visible=visible))
+
+    async def get_attachment(
+        self, ref: BankRef, attachment_id: str, *, visible: TagTest = EVERYTHING
+    ) -> StoredAttachment:
+        """As administration does."""
+        return await self._guard.run("get_attachment", self._admin.get_attachment(ref, attachment_id, visible=visible))
 
 
 class ObservedMemories:

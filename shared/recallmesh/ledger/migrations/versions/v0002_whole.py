@@ -19,6 +19,7 @@ def upgrade() -> None:
     _events()
     _webhooks()
     add_keys()
+    _attachments()
 
 
 def _chunks() -> None:
@@ -102,3 +103,28 @@ def _webhooks() -> None:
         sa.Column("gave_up", sa.BigInteger()),
     )
     op.create_index("webhooks_bank", "webhooks", ["bank_uid", "id"])
+
+
+def _attachments() -> None:
+    """Keep the images that came within content, and which chunks have them."""
+    op.create_table(
+        "attachments",
+        sa.Column("bank_uid", sa.String(36), sa.ForeignKey("banks.uid", ondelete="CASCADE"), nullable=False),
+        sa.Column("id", sa.String(64), nullable=False),
+        sa.Column("media_type", sa.Text(), nullable=False),
+        sa.Column("data", sa.LargeBinary(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("bank_uid", "id"),
+    )
+    op.create_table(
+        "chunk_attachments",
+        sa.Column("bank_uid", sa.String(36), nullable=False),
+        sa.Column("chunk_id", sa.Text(), nullable=False),
+        sa.Column("attachment_id", sa.String(64), nullable=False),
+        sa.PrimaryKeyConstraint("bank_uid", "chunk_id", "attachment_id"),
+        sa.ForeignKeyConstraint(["bank_uid", "chunk_id"], ["chunks.bank_uid", "chunks.id"], ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["bank_uid", "attachment_id"], ["attachments.bank_uid", "attachments.id"], ondelete="CASCADE"
+        ),
+    )
+    op.create_index("chunk_attachments_attachment", "chunk_attachments", ["bank_uid", "attachment_id"])
