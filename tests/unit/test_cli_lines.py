@@ -9,7 +9,7 @@ import pytest
 from recallmesh.cli.batch import TEXT, Batch, Continuation, Reading, in_their_words
 from recallmesh.cli.lines import LINE_BYTES, lines_of, moment, read_items
 from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.retain import RetainItem, UpdateMode
+from recallmesh.core.retain import NamedEntity, RetainItem, UpdateMode
 
 
 def test_a_line_becomes_an_item_with_its_line_number():
@@ -24,6 +24,17 @@ def test_a_line_becomes_an_item_with_its_line_number():
     assert item.time.utcoffset() == timedelta(hours=1)
     assert (item.context, item.document_id, item.tags) == ("c", "d", ("t",))
     assert item.metadata == {"k": "v", "n": "1"}
+
+
+def test_a_line_names_entities_by_name_or_with_what_they_are():
+    label, own = '{"name": "mood:happy", "kind": "label"}', '{"name": "A", "resolve": false}'
+    line = f'{{"content": "a", "entities": ["Ida", {label}, {own}]}}'.encode()
+    [(_, item)] = list(read_items([line]))
+    assert item.entities == (
+        NamedEntity("Ida"),
+        NamedEntity("mood:happy", "label"),
+        NamedEntity("A", resolve=False),
+    )
 
 
 def test_no_time_means_now_and_null_means_none():
@@ -50,6 +61,11 @@ def test_a_byte_order_mark_is_no_mistake():
         ('{"content": "a", "tags": "t"}', "line 2.tags", "list of strings"),
         ('{"content": "a", "tags": [1]}', "line 2.tags", "list of strings"),
         ('{"content": "a", "metadata": []}', "line 2.metadata", "object"),
+        ('{"content": "a", "entities": "Ida"}', "line 2.entities", "list of names"),
+        ('{"content": "a", "entities": ["Ida", 3]}', "line 2.entities[1]", "a name, or an object"),
+        ('{"content": "a", "entities": [{"nam": "Ida"}]}', "line 2.entities[0]", "a name, or an object"),
+        ('{"content": "a", "entities": [{"kind": "label"}]}', "line 2.entities[0].name", "required"),
+        ('{"content": "a", "entities": [{"name": "I", "resolve": 1}]}', "line 2.entities[0].resolve", "true or false"),
         ('{"content": " "}', "line 2.content", "blank"),
         ('{"content": "a", "tags": [""]}', "line 2.tags[0]", "blank"),
     ],

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from recallmesh.cli.pictures import read_picture
+from recallmesh.core.entity import CONCEPT
 from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.retain import Attachment, ContentBlock, RetainItem
+from recallmesh.core.retain import Attachment, ContentBlock, NamedEntity, RetainItem
 from recallmesh.core.time import as_utc
 from recallmesh.retain.intake import item_violations
 
@@ -17,7 +18,8 @@ LINE_BYTES = 8 << 20
 """The longest line: what a text of CONTENT_BYTES may take when all of it is escaped, and room for the rest."""
 HERE = Path()
 FILE_KEY = b'"file"'
-FIELDS = frozenset({"content", "time", "context", "document_id", "tags", "metadata"})
+FIELDS = frozenset({"content", "time", "context", "document_id", "tags", "metadata", "entities"})
+ENTITY = frozenset({"name", "kind", "resolve"})
 
 
 def moment(text: str, field: str) -> datetime:
@@ -105,6 +107,7 @@ def _read_item(line: str, where: str, folder: Path) -> RetainItem:
         document_id=_text(found, "document_id", where),
         tags=_texts(found.get("tags"), f"{where}.tags"),
         metadata=_mapping(found.get("metadata"), f"{where}.metadata"),
+        entities=_entities(found.get("entities"), f"{where}.entities"),
     )
 
 
@@ -148,6 +151,25 @@ def _within(folder: Path, name: str, field: str) -> Path:
     if not path.is_relative_to(folder.resolve()):
         raise InvalidArgument(FieldViolation(field, f"{name!r} is not in the folder of the lines, nor below it"))
     return path
+
+
+def _entities(value: object, where: str) -> tuple[NamedEntity, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InvalidArgument(FieldViolation(where, "must be a list of names, or of objects with a name"))
+    return tuple(_entity(one, f"{where}[{number}]") for number, one in enumerate(value))
+
+
+def _entity(value: object, where: str) -> NamedEntity:
+    if isinstance(value, str):
+        return NamedEntity(value)
+    if not isinstance(value, dict) or not set(value) <= ENTITY:
+        raise InvalidArgument(FieldViolation(where, "must be a name, or an object of name, kind and resolve"))
+    resolve = value.get("resolve", True)
+    if not isinstance(resolve, bool):
+        raise InvalidArgument(FieldViolation(f"{where}.resolve", "must be true or false"))
+    return NamedEntity(_text(value, "name", where, required=True), _text(value, "kind", where) or CONCEPT, resolve)
 
 
 def _text(found: dict[str, Any], field: str, where: str, *, required: bool = False) -> str:

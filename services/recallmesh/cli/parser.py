@@ -42,7 +42,8 @@ examples:
 A line of JSONL is one item:
   {"content": "Leo: hello", "time": "2026-03-21T10:05:00+01:00",
    "context": "Leo is speaking to Nadia", "document_id": "call-7",
-   "tags": ["family"], "metadata": {"source": "phone"}}
+   "tags": ["family"], "metadata": {"source": "phone"},
+   "entities": ["Nadia", {"name": "mood:happy", "kind": "label"}]}
 Only "content" is required; it may be a list of texts and pictures, which are
 files beside the lines: ["Look:", {"file": "bridge.png"}]. Lines that follow
 each other with the same document_id are one document. "time": null means: it
