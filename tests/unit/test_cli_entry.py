@@ -33,7 +33,10 @@ def test_wrong_words_exit_with_2_and_say_where_to_read_on(given, capsys):
     assert "--help" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["serve", "retain", "recall", "bank", "entity", "check-config", "demo"])
+@pytest.mark.parametrize(
+    "command",
+    ["serve", "retain", "recall", "bank", "entity", "document", "memory", "tag", "operation", "check-config", "demo"],
+)
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as told:
         main([command, "--help"])
@@ -55,6 +58,9 @@ def test_every_command_explains_itself(command, capsys):
         ("entity", "split"),
         ("entity", "explain"),
         ("check-config",),
+        *[("document",), ("document", "list"), ("document", "reprocess"), ("document", "delete")],
+        *[("memory",), ("memory", "list"), ("memory", "edit"), ("memory", "delete")],
+        *[("tag",), ("operation",), ("operation", "list"), ("operation", "watch")],
     ],
 )
 def test_help_fits_a_terminal_of_80_columns(given, monkeypatch, capsys):

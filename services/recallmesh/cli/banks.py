@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from recallmesh.cli.address import place_of
+from recallmesh.cli.consent import refused
 from recallmesh.cli.effective import print_effective
 from recallmesh.cli.indexes import differing, remedy, sentence
 from recallmesh.cli.keys import BANK_KEYS, changed, own, read
@@ -20,10 +21,6 @@ from recallmesh.core.tuning import RecallTuning
 from recallmesh.mesh import Faces
 from recallmesh.rpc.text import bank_json, banks_json, effective_json, stats_json
 
-DECLINED = 1
-NOBODY = 2
-"""Deleting without --yes where nobody can be asked is a mistake of use."""
-
 
 async def run(words: argparse.Namespace) -> int:
     """Do the one thing that was asked for."""
@@ -36,16 +33,13 @@ async def run(words: argparse.Namespace) -> int:
         "import": import_bank,
         "delete": _delete,
     }
-    if words.action == "delete" and not words.yes:
-        if not sys.stdin.isatty():
-            print("recallmesh: nobody can be asked here\n  to delete the bank for good, say --yes", file=sys.stderr)
-            return NOBODY
-        # Closed again before anybody is asked: a person may take their time, and a folder has one process.
-        async with open_place(words) as faces:
-            await faces.admin.get_bank(BankRef(words.bank))
-        if not _agreed(words.bank):
-            print("nothing was deleted")
-            return DECLINED
+    if words.action == "delete":
+        if not words.yes and sys.stdin.isatty():
+            # Closed again before anybody is asked: a person may take their time, and a folder has one process.
+            async with open_place(words) as faces:
+                await faces.admin.get_bank(BankRef(words.bank))
+        if code := refused(words, f"bank {words.bank}", also=" and all it holds"):
+            return code
     if words.action in {"create", "set"}:
         words.labels, pairs = apart(words.pairs)
         words.values = read(pairs, BANK_KEYS)
@@ -148,11 +142,3 @@ async def _delete(words: argparse.Namespace, banks: Admin) -> None:
     await banks.delete_bank(BankRef(words.bank))
     if not words.json:
         print(f"deleted bank {words.bank}")
-
-
-def _agreed(bank: str) -> bool:
-    try:
-        return input(f"delete bank {bank} and all it holds? [y/N] ").strip().lower() in {"y", "yes"}
-    except EOFError:
-        print()
-        return False

@@ -3,12 +3,11 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeVar
 
 from rich.console import Console
 
 from recallmesh.cli.address import address_of
+from recallmesh.cli.listing import every
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, one_line, print_lines, print_table
 from recallmesh.core.admin import Admin
@@ -16,14 +15,10 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.event import Event, EventFilter, EventKind
-from recallmesh.core.page import Page, PageRequest
 from recallmesh.rpc.text import decision_json, event_json
-
-T = TypeVar("T")
 
 HEADINGS = ("event", "time", "kind", "what")
 DECISIONS = ("time", "detector", "action", "severity", "what", "document", "receipt")
-PAGE_ROWS = 500
 RETRY_S = 1.0
 """Pause before a watch that broke off is taken up again."""
 
@@ -39,18 +34,6 @@ async def run(words: argparse.Namespace) -> int:
         else:
             await _list(words, faces.admin, kinds)
     return 0
-
-
-async def every(read: Callable[[PageRequest], Awaitable[Page[T]]]) -> AsyncIterator[T]:
-    """Yield the rows of all pages."""
-    after = ""
-    while True:
-        page = await read(PageRequest(PAGE_ROWS, after))
-        for row in page.rows:
-            yield row
-        after = page.next_after
-        if not after:
-            return
 
 
 async def _list(words: argparse.Namespace, admin: Admin, kinds: tuple[EventKind, ...]) -> None:

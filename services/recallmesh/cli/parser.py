@@ -2,13 +2,13 @@
 
 import argparse
 from importlib.metadata import version
-from typing import NoReturn, TypeAlias
 
 from recallmesh.cli import entity_words, index_words
+from recallmesh.cli.content_words import add_contents
 from recallmesh.cli.guide import keys_help
 from recallmesh.cli.labels import LABELS_HELP
+from recallmesh.cli.words import Commands, Parser, add_bank, add_json, add_place, add_tags, command
 from recallmesh.core.memory import ALL_FACT_TYPES
-from recallmesh.core.tags import TagMode
 from recallmesh.core.tuning import Budget
 
 PARTS = ("semantic", "keyword", "graph", "temporal", "recall", "reranker", "embedder", "retain", "bank")
@@ -141,6 +141,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_recall(commands)
     _add_attachment(commands)
     _add_bank(commands)
+    add_contents(commands)
     _add_events(commands)
     _add_webhook(commands)
     _add_entity(commands)
@@ -150,46 +151,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors end with what to do next."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to read how it is right; exits with 2."""
-        self.exit(2, f"{self.prog}: {message}\n  how it is used: {self.prog} --help\n")
-
-
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - the only name argparse has for it
-
-
-def _command(commands: Commands, name: str, module: str, about: str, epilog: str = "") -> Parser:
-    made = commands.add_parser(
-        name,
-        help=about,
-        description=f"{about[0].upper()}{about[1:]}.",
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    made.set_defaults(module=module, usage=name)
-    return made
-
-
-def _add_place(parser: argparse.ArgumentParser) -> None:
-    place = parser.add_argument_group("where the mesh is")
-    place.add_argument("--server", metavar="ADDRESS", help="a running mesh, host:port (default: RECALLMESH_SERVER)")
-    place.add_argument(
-        "--data",
-        metavar="DIR",
-        help="without a server: the folder of the stores (default: RECALLMESH_DATA, see check-config)",
-    )
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the response as protobuf JSON")
-
-
 def _add_serve(commands: Commands) -> None:
-    parser = _command(commands, "serve", "serving", "run the mesh, or parts of it", SERVE_EXAMPLES)
+    parser = command(commands, "serve", "serving", "run the mesh, or parts of it", SERVE_EXAMPLES)
     parser.add_argument(
         "parts", nargs="+", metavar="PART", choices=(*PARTS, "all"), help=f"all, or some of: {', '.join(PARTS)}"
     )
@@ -198,7 +161,7 @@ def _add_serve(commands: Commands) -> None:
 
 
 def _add_retain(commands: Commands) -> None:
-    parser = _command(
+    parser = command(
         commands, "retain", "retaining", "keep text, a conversation or a document in a bank", RETAIN_EXAMPLES
     )
     parser.add_argument("--bank", required=True, metavar="B", help="the bank; made on the fly if there is none")
@@ -234,13 +197,13 @@ def _add_retain(commands: Commands) -> None:
         "--anew", action="store_true", help="with lines: begin again although an earlier run stopped half way"
     )
     parser.add_argument("--skip-bad", action="store_true", help="with lines: leave wrong ones out, and say which")
-    _add_json(parser)
-    _add_place(parser)
+    add_json(parser)
+    add_place(parser)
 
 
 def _add_recall(commands: Commands) -> None:
-    parser = _command(commands, "recall", "recalling", "ask a bank", RECALL_EXAMPLES)
-    parser.add_argument("--bank", required=True, metavar="B", help="the bank")
+    parser = command(commands, "recall", "recalling", "ask a bank", RECALL_EXAMPLES)
+    add_bank(parser)
     parser.add_argument("query", help="the question, in your own words")
     parser.add_argument(
         "--budget", choices=tuple(b.value for b in Budget), default="mid", help="how deep to search (default: mid)"
@@ -250,13 +213,7 @@ def _add_recall(commands: Commands) -> None:
         "--limit", type=int, default=0, metavar="N", help="the most memories to return (default: no bound)"
     )
     parser.add_argument("--query-time", metavar="ISO", help="the asker's now, with UTC offset (default: the clock's)")
-    parser.add_argument("--tags", nargs="+", default=(), metavar="TAG", help="only memories with these tags")
-    parser.add_argument(
-        "--tags-match",
-        choices=tuple(m.value for m in TagMode),
-        default="any",
-        help="how they must match (default: any, untagged included)",
-    )
+    add_tags(parser)
     parser.add_argument(
         "--types",
         nargs="+",
@@ -277,20 +234,20 @@ def _add_recall(commands: Commands) -> None:
     )
     parser.add_argument("--trace", action="store_true", help="show how the answer came about")
     parser.add_argument("--trace-html", metavar="FILE", help="write how it came about as a page for a browser")
-    _add_json(parser)
-    _add_place(parser)
+    add_json(parser)
+    add_place(parser)
 
 
 def _add_attachment(commands: Commands) -> None:
-    parser = _command(commands, "attachment", "attachments", "get a picture back that was retained")
+    parser = command(commands, "attachment", "attachments", "get a picture back that was retained")
     parser.add_argument("--bank", required=True, metavar="B", help="the bank")
     parser.add_argument("attachment", metavar="ID", help="its id, as recall says it")
     parser.add_argument("--output", metavar="FILE", help="a file that is not there yet; - for standard output")
-    _add_place(parser)
+    add_place(parser)
 
 
 def _add_bank(commands: Commands) -> None:
-    parser = _command(commands, "bank", "banks", "create, list, show, set up, move and delete banks")
+    parser = command(commands, "bank", "banks", "create, list, show, set up, move and delete banks")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = actions.add_parser("create", help="make a bank")
     create.add_argument("bank", metavar="B")
@@ -332,25 +289,25 @@ def _add_bank(commands: Commands) -> None:
     delete.add_argument("--yes", action="store_true", help="do not ask")
     for action in (create, listing, show, setting, export, imported, delete):
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
-        _add_json(action)
-        _add_place(action)
+        add_json(action)
+        add_place(action)
 
 
 def _add_events(commands: Commands) -> None:
-    parser = _command(commands, "events", "events", "list or watch what happened in a bank", EVENTS_EXAMPLES)
-    parser.add_argument("--bank", required=True, metavar="B", help="the bank")
+    parser = command(commands, "events", "events", "list or watch what happened in a bank", EVENTS_EXAMPLES)
+    add_bank(parser)
     parser.add_argument("--follow", action="store_true", help="go on with what happens, until interrupted")
     parser.add_argument("--after", default="", metavar="ID", help="only what followed this event")
     parser.add_argument("--kinds", nargs="+", choices=EVENT_KINDS, default=(), metavar="KIND", help=KINDS_HELP)
     parser.add_argument(
         "--security", action="store_true", help="list what memory defense decided, as far back as it was"
     )
-    _add_json(parser)
-    _add_place(parser)
+    add_json(parser)
+    add_place(parser)
 
 
 def _add_webhook(commands: Commands) -> None:
-    parser = _command(commands, "webhook", "webhooks", "have a bank's events posted to an address", WEBHOOK_EXAMPLES)
+    parser = command(commands, "webhook", "webhooks", "have a bank's events posted to an address", WEBHOOK_EXAMPLES)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     add = actions.add_parser("add", help="post events to an address")
     add.add_argument("url", metavar="URL")
@@ -363,29 +320,29 @@ def _add_webhook(commands: Commands) -> None:
     remove = actions.add_parser("remove", help="post nothing to an address any more")
     remove.add_argument("webhook", metavar="ID")
     for action in (add, listing, remove):
-        action.add_argument("--bank", required=True, metavar="B", help="the bank")
+        add_bank(action)
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
-        _add_json(action)
-        _add_place(action)
+        add_json(action)
+        add_place(action)
 
 
 def _add_index_commands(commands: Commands) -> None:
     for name, module, about, epilog in index_words.COMMANDS:
-        parser = _command(commands, name, module, about, epilog)
+        parser = command(commands, name, module, about, epilog)
         index_words.add_bank(parser)
-        _add_json(parser)
-        _add_place(parser)
+        add_json(parser)
+        add_place(parser)
 
 
 def _add_entity(commands: Commands) -> None:
-    parser = _command(commands, "entity", "entities", entity_words.ABOUT, entity_words.EXAMPLES)
+    parser = command(commands, "entity", "entities", entity_words.ABOUT, entity_words.EXAMPLES)
     for action in entity_words.add_actions(parser):
-        _add_json(action)
-        _add_place(action)
+        add_json(action)
+        add_place(action)
 
 
 def _add_check_config(commands: Commands) -> None:
-    parser = _command(
+    parser = command(
         commands, "check-config", "checking", "check the settings, warn, and show what differs from the defaults"
     )
     parser.add_argument("--all", action="store_true", help="show every setting")
@@ -393,6 +350,6 @@ def _add_check_config(commands: Commands) -> None:
 
 
 def _add_demo(commands: Commands) -> None:
-    parser = _command(commands, "demo", "demo", "retain a conversation, ask it questions, show the answers and why")
+    parser = command(commands, "demo", "demo", "retain a conversation, ask it questions, show the answers and why")
     parser.add_argument("--keep", metavar="DIR", help="keep the stores in this folder (default: a temporary one)")
     parser.add_argument("--trace-html", metavar="FILE", help="write the last answer's trace as a page for a browser")

@@ -16,10 +16,10 @@ from recallmesh.cli.page.document import check_place, write_page
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console
 from recallmesh.cli.streaming import heard
+from recallmesh.cli.tags import tag_test
 from recallmesh.core.bank import BankRef
 from recallmesh.core.memory import ALL_FACT_TYPES, FactType
 from recallmesh.core.recall import RecallProgress, RecallRequest, RecallStage
-from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode
 from recallmesh.core.time import system_clock
 from recallmesh.core.tuning import Budget, RecallTuning
 from recallmesh.rpc.text import recall_answer_json, recall_progress_json
@@ -27,8 +27,6 @@ from recallmesh.rpc.text import recall_answer_json, recall_progress_json
 
 def request_of(words: argparse.Namespace, now: datetime) -> RecallRequest:
     """Make the request that the words ask for; ``now`` is the asker's, with the asker's UTC offset."""
-    mode = TagMode(words.tags_match)
-    filtered = bool(words.tags) or mode is TagMode.EXACT
     return RecallRequest(
         bank=BankRef(words.bank),
         query=words.query,
@@ -37,7 +35,7 @@ def request_of(words: argparse.Namespace, now: datetime) -> RecallRequest:
         limit=words.limit,
         query_time=moment(words.query_time, "--query-time") if words.query_time else now,
         fact_types=tuple(FactType(name) for name in words.types) if words.types else ALL_FACT_TYPES,
-        tags=TagLeaf(frozenset(words.tags), mode) if filtered else EVERYTHING,
+        tags=tag_test(words),
         tuning=tuned(words.set, RecallTuning(reranking=False if words.no_rerank else None)),
         trace=words.trace or bool(words.trace_html),
     )

@@ -7,7 +7,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from recallmesh.cli.events import every
+from recallmesh.cli.listing import every
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table
 from recallmesh.core.admin import Admin

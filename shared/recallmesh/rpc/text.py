@@ -10,10 +10,12 @@ from google.protobuf.message import Message
 from recallmesh.core.bank import Bank, BankStats
 from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.defense import SecurityEvent
-from recallmesh.core.entity import Entity
+from recallmesh.core.document import Chunk, Document
+from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.event import Event, Webhook
 from recallmesh.core.export import Imported
 from recallmesh.core.memory import Memory
+from recallmesh.core.operation import Operation
 from recallmesh.core.recall import RecallAnswer, RecallProgress
 from recallmesh.core.resolution import EntityExplanation
 from recallmesh.core.retain import RetainAnswer, RetainedItem
@@ -21,12 +23,15 @@ from recallmesh.core.tuning import EffectiveTuning
 from recallmesh.rpc.codec.bank import bank_to_pb, stats_to_pb
 from recallmesh.rpc.codec.comparison import comparison_to_pb
 from recallmesh.rpc.codec.defense import decision_to_pb
+from recallmesh.rpc.codec.document import chunk_to_pb, document_to_pb
 from recallmesh.rpc.codec.entity import entity_to_pb
 from recallmesh.rpc.codec.event import event_to_pb, webhook_to_pb
 from recallmesh.rpc.codec.memory import memory_to_pb
+from recallmesh.rpc.codec.operation import operation_to_pb
 from recallmesh.rpc.codec.recall import answer_to_pb, progress_to_pb
 from recallmesh.rpc.codec.resolution import explanation_to_pb
 from recallmesh.rpc.codec.retain import retained_to_pb
+from recallmesh.rpc.codec.tag import tag_count_to_pb
 from recallmesh.rpc.codec.tuning import effective_to_pb
 from recallmesh.v1.bank_service_pb2 import ImportBankResponse
 
@@ -80,6 +85,32 @@ def comparisons_json(found: Mapping[str, Iterable[IndexComparison]]) -> str:
 def effective_json(bank: Bank, effective: EffectiveTuning) -> str:
     """Return a bank and what is in force for its recalls as JSON, below ``bank`` and ``recall``."""
     return _text({"bank": _plain(bank_to_pb(bank)), "recall": _plain(effective_to_pb(effective))})
+
+
+def document_json(document: Document) -> str:
+    """Return a ``Document`` as JSON."""
+    return _text(_plain(document_to_pb(document)))
+
+
+def whole_document_json(document: Document, chunks: Iterable[Chunk]) -> str:
+    """Return a document and its chunks as JSON, below ``document`` and ``chunks``."""
+    rows = [_plain(chunk_to_pb(chunk)) for chunk in chunks]
+    return _text({"document": _plain(document_to_pb(document)), "chunks": rows})
+
+
+def memory_json(memory: Memory) -> str:
+    """Return a ``Memory`` as JSON."""
+    return _text(_plain(memory_to_pb(memory)))
+
+
+def tag_json(row: TagCount) -> str:
+    """Return a ``TagCount`` as JSON."""
+    return _text(_plain(tag_count_to_pb(row)))
+
+
+def operation_json(operation: Operation) -> str:
+    """Return an ``Operation`` as JSON."""
+    return _text(_plain(operation_to_pb(operation)))
 
 
 def event_json(event: Event) -> str:
