@@ -13,12 +13,13 @@ CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the turns that hold its answer (``dia_id``), and when it is asked."""
+    """A question, the turns that hold its answer (``dia_id``), when it is asked, and the answer in words."""
 
     text: str
     category: int
     evidence: frozenset[str]
     asked: datetime
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,13 @@ def _load(path: Path) -> Conversation:
     known = {item.metadata["dia_id"] for item in items}
     rows = (json.loads(line) for line in (path.parent / f"questions-{name}.jsonl").read_text("utf-8").splitlines())
     questions = tuple(
-        Question(row["question"], row["category"], evidence, datetime.fromisoformat(row["query_time"]))
+        Question(
+            row["question"],
+            row["category"],
+            evidence,
+            datetime.fromisoformat(row["query_time"]),
+            str(row.get("answer", "")),
+        )
         for row in rows
         if row["category"] in CATEGORIES and (evidence := frozenset(row["evidence"]) & known)
     )

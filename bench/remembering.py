@@ -1,7 +1,10 @@
 """A mesh whose reranker remembers: settings that are compared read mostly the same pairs."""
 
+import hashlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from recallmesh import parts
 from recallmesh.core.encoder import Reranker, RerankerInfo
@@ -10,12 +13,12 @@ from recallmesh.settings import Settings
 
 
 class RememberingReranker:
-    """Asks another reranker for what it was not asked yet: equal pairs have equal scores."""
+    """Asks another reranker for what it was not asked yet: equal pairs have equal scores (ADR 9)."""
 
-    def __init__(self, reranker: Reranker) -> None:
-        """Take the reranker that reads."""
+    def __init__(self, reranker: Reranker, scores: dict[str, float] | None = None) -> None:
+        """Take the reranker that reads, and the scores that the same model gave before."""
         self._reranker = reranker
-        self._scores: dict[tuple[str, str], float] = {}
+        self._scores: dict[str, float] = {} if scores is None else scores
 
     async def info(self) -> RerankerInfo:
         """Tell what the model is."""
@@ -23,22 +26,41 @@ class RememberingReranker:
 
     async def rerank(self, query: str, texts: tuple[str, ...]) -> tuple[float, ...]:
         """Return one raw score a text."""
-        fresh = tuple(dict.fromkeys(text for text in texts if (query, text) not in self._scores))
+        keys = [_key(query, text) for text in texts]
+        fresh = tuple(dict.fromkeys(text for key, text in zip(keys, texts, strict=True) if key not in self._scores))
         if fresh:
             scores = await self._reranker.rerank(query, fresh)
-            self._scores.update(((query, text), score) for text, score in zip(fresh, scores, strict=True))
-        return tuple(self._scores[query, text] for text in texts)
+            self._scores.update((_key(query, text), score) for text, score in zip(fresh, scores, strict=True))
+        return tuple(self._scores[key] for key in keys)
 
     async def check(self) -> None:
         """Return if the model is loaded."""
         await self._reranker.check()
 
 
+def _key(query: str, text: str) -> str:
+    return hashlib.sha256(f"{query}\0{text}".encode()).hexdigest()[:24]
+
+
+def _read(pairs: Path | None) -> dict[str, dict[str, float]]:
+    return json.loads(pairs.read_text(encoding="utf-8")) if pairs and pairs.exists() else {}
+
+
+def _write(pairs: Path | None, held: dict[str, dict[str, float]]) -> None:
+    if pairs:
+        pairs.write_text(json.dumps(held), encoding="utf-8")
+
+
 @asynccontextmanager
-async def open_remembering(settings: Settings) -> AsyncIterator[Faces]:
-    """Open the mesh in this process, with the settings' reranker remembering."""
-    async with (
-        parts.open_reranker_here(settings) as model,
-        open_assembly(settings, frozenset(), reranker=RememberingReranker(model)) as assembly,
-    ):
-        yield Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+async def open_remembering(settings: Settings, pairs: Path | None = None) -> AsyncIterator[Faces]:
+    """Open the mesh in this process, with the settings' reranker remembering; ``pairs`` keeps it from run to run."""
+    async with parts.open_reranker_here(settings) as model:
+        name = (await model.info()).fingerprint
+        held = _read(pairs)
+        scores: dict[str, float] = held.setdefault(name, {})
+        reranker = RememberingReranker(model, scores)
+        try:
+            async with open_assembly(settings, frozenset(), reranker=reranker) as assembly:
+                yield Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        finally:
+            _write(pairs, held)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import structlog
@@ -29,6 +29,9 @@ from recallmesh.retain.extraction import Extractor
 from recallmesh.settings import Settings
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from recallmesh.retain.finder import NameFinder
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
@@ -237,7 +240,8 @@ async def open_extractor(settings: Settings, metrics: Metrics) -> AsyncIterator[
     own = settings.llm
     guard = Guard("extractor", timeout_s=None, metrics=metrics)
     if own.url is None:
-        yield ObservedExtractor(LocalExtractor(GrammarTimeReader()), guard)
+        names = await asyncio.to_thread(load_names, settings.retain.names, settings.retain.names_model)
+        yield ObservedExtractor(LocalExtractor(GrammarTimeReader(), names), guard)
         return
     try:
         from recallmesh.retain.openai import open_openai_model
@@ -256,6 +260,31 @@ async def open_extractor(settings: Settings, metrics: Metrics) -> AsyncIterator[
         random=random.random,
     ) as model:
         yield ObservedExtractor(LlmExtractor(model, call_tokens=own.call_tokens), guard)
+
+
+def load_names(names: str, model: str) -> "NameFinder | None":
+    """Load the model that finds names, if one is set; it takes seconds.
+
+    Raises:
+        InvalidArgument: its extra is not installed.
+        NotReady: the model is not there.
+
+    """
+    try:
+        match names:
+            case "spacy":
+                from recallmesh.retain.spacy import load_spacy
+
+                return load_spacy(model)
+            case "gliner":
+                from recallmesh.retain.gliner import load_gliner
+
+                return load_gliner(Path(model))
+            case _:
+                return None
+    except ImportError as error:
+        remedy = f"{names} is not installed: pip install 'recallmesh[{names}]'"
+        raise InvalidArgument(FieldViolation("RECALLMESH_RETAIN__NAMES", remedy)) from error
 
 
 @asynccontextmanager

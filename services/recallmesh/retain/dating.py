@@ -1,12 +1,15 @@
 """Dates of a statement: relative ones written out beside their words, and the stretch of time it tells of."""
 
 import re
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 
-from recallmesh.core.time import Occurrence, Precision
+from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.when import TimeReader, TimeReading
 from recallmesh.retain.clause import is_aside
 from recallmesh.retain.sentence import Stretch, split_sentences
+from recallmesh.retain.tense import Tense, is_yearly, tense_of
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _SHORT = "%-d %B %Y"
@@ -38,6 +41,13 @@ _OF_YEAR = {"es": " de ", "pt": " de "}
 # Open on one side: the side that was not named is anybody's guess.
 _OPEN = frozenset({"before", "until", "after"})
 _FROM_POINT = _OPEN | {"since"}
+# What the reader leaves alone in a statement, since the day alone does not say which: the tense does.
+_DAY_OF_WEEK = re.compile(
+    r"(?i)(?<!\w)(?:on (?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)|(?:over|at|on) the (?P<end>weekend))\b"
+    r"(?! (?:and|or|mornings|afternoons|evenings|nights)\b)"
+)
+_LEAD = 24
+_HALF_YEAR = timedelta(days=183)
 
 
 def write_dates(text: str, reader: TimeReader, now: datetime | None) -> tuple[str, Occurrence | None]:
@@ -48,13 +58,13 @@ def write_dates(text: str, reader: TimeReader, now: datetime | None) -> tuple[st
     """
     # With no moment to be relative to, any will do: what depends on it is left out.
     moment = now or datetime.fromisoformat("2000-01-01T00:00:00+00:00")
-    readings = reader.read_all(text, moment)
+    sentences = split_sentences(text)
+    readings = _tensed(text, sentences, reader, moment)
     kept = [one for one in readings if (now is not None or _is_absolute(text, one)) and not _is_length(text, one)]
     written = text
     for reading in reversed(kept):
-        if not _is_absolute(text, reading):
+        if not _is_absolute(text, reading) and not _comes_round(text, reading, sentences):
             written = written[: reading.end] + _addition(text, reading, reader, moment) + written[reading.end :]
-    sentences = split_sentences(text)
     return written, _chosen([one.occurrence for one in kept if _is_told(text, one, sentences)])
 
 
@@ -75,6 +85,75 @@ def say(occurrence: Occurrence) -> str:
             return last if start.date() == end.date() else f"{start.strftime(_SHORT)} to {last}"
 
 
+def _tensed(text: str, sentences: Sequence[Stretch], reader: TimeReader, now: datetime) -> tuple[TimeReading, ...]:
+    """Return the times of a text, those without a year in the year that the tense beside them says."""
+    readings = reader.read_all(text, now)
+    if not readings and _DAY_OF_WEEK.search(text) is None:
+        return ()
+    settled = [_settled(text, one, sentences, reader, now) for one in readings]
+    settled += _days_of_week(text, sentences, reader, now)
+    settled.sort(key=lambda one: (one.begin, -one.end))
+    return tuple(
+        one for place, one in enumerate(settled) if not place or one.begin >= max(each.end for each in settled[:place])
+    )
+
+
+def _settled(
+    text: str, reading: TimeReading, sentences: Sequence[Stretch], reader: TimeReader, now: datetime
+) -> TimeReading:
+    """Return the reading, moved to the year that the tense says: the reader's own is the nearest."""
+    language, _, rule = reading.rule.rpartition(".")
+    named = text[reading.begin : reading.end]
+    if rule == "since" or not _WITHOUT_YEAR.fullmatch(named) or _RELATIVE.search(named):
+        return reading
+    point = _point(reading.occurrence.window, rule)
+    # With the words before it, for a month alone is no time.
+    lead = max(0, reading.begin - _LEAD)
+    match _tense(text, reading.begin, reading.end, sentences, language):
+        case Tense.FUTURE if point.end < now:
+            moved = reader.read_all(text[lead : reading.end], now + _HALF_YEAR)
+        case Tense.PAST if point.start > now:
+            moved = reader.read_all(text[lead : reading.end], now - _HALF_YEAR)
+        case _:
+            return reading
+    again = [one for one in moved if one.end + lead == reading.end]
+    return replace(reading, occurrence=again[0].occurrence) if again else reading
+
+
+def _point(window: Window, rule: str) -> Window:
+    """Return the time that was named, of a stretch that is open on one side."""
+    match rule:
+        case "until" | "before":
+            return Window(window.end, window.end)
+        case "after" | "since":
+            return Window(window.start, window.start)
+        case _:
+            return window
+
+
+def _days_of_week(text: str, sentences: Sequence[Stretch], reader: TimeReader, now: datetime) -> Iterator[TimeReading]:
+    """Yield the days of the week and weekends of which the tense tells which is meant."""
+    for match in _DAY_OF_WEEK.finditer(text):
+        tense = _tense(text, match.start(), match.end(), sentences, "en")
+        if tense is Tense.NONE:
+            continue
+        if tense is Tense.PAST:
+            # Asked "on Friday" the reader names the last one.
+            meant = reader.read(match.group(), now)
+        else:
+            ahead = f"next {match['day']}" if match["day"] else "this weekend"
+            meant = next(iter(reader.read_all(ahead, now)), None)
+        if meant is not None:
+            yield TimeReading(meant.occurrence, match.start(), match.end(), "en.weekday")
+
+
+def _tense(text: str, begin: int, end: int, sentences: Sequence[Stretch], language: str) -> Tense:
+    for one in sentences:
+        if one.begin <= begin < one.end:
+            return tense_of(text[one.begin : one.end], begin - one.begin, end - one.begin, language)
+    return Tense.NONE
+
+
 def _is_absolute(text: str, reading: TimeReading) -> bool:
     return _YEAR.search(text, reading.begin, reading.end) is not None
 
@@ -86,7 +165,9 @@ def _addition(text: str, reading: TimeReading, reader: TimeReader, now: datetime
     meant = reading.occurrence
     if rule in _FROM_POINT:
         # "Until yesterday" is to say which day that is, not where a stretch begins that has no beginning.
-        points = reader.read_all(named.partition(" ")[2], now)
+        yearless = _WITHOUT_YEAR.fullmatch(named) is not None and not _RELATIVE.search(named)
+        # Which year's day it is was settled by the tense: near to itself the reader finds it again.
+        points = reader.read_all(named.partition(" ")[2], _point(meant.window, rule).start if yearless else now)
         if len(points) != 1:
             return ""
         meant = points[0].occurrence
@@ -110,8 +191,17 @@ def _is_length(text: str, reading: TimeReading) -> bool:
     )
 
 
+def _comes_round(text: str, reading: TimeReading, sentences: Sequence[Stretch]) -> bool:
+    """Tell whether a day without its year is one of every year, or of a year that is not told (a birth's)."""
+    if not _WITHOUT_YEAR.fullmatch(text[reading.begin : reading.end]):
+        return False
+    return any(one.begin <= reading.begin < one.end and is_yearly(text[one.begin : one.end]) for one in sentences)
+
+
 def _is_told(text: str, reading: TimeReading, sentences: tuple[Stretch, ...]) -> bool:
     """Tell whether a time is certainly when that happened which is told."""
+    if _comes_round(text, reading, sentences):
+        return False
     if reading.rule.rpartition(".")[2] in _OPEN or _VAGUE.search(text, reading.begin, reading.end):
         return False
     for one in sentences:

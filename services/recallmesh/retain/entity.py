@@ -5,13 +5,15 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from recallmesh.retain.extraction import FoundName
-from recallmesh.retain.kind import REACH, TITLES, kind_of
+from recallmesh.retain.gazetteer import ALSO_WORDS, CERTAIN
+from recallmesh.retain.kind import OFFICES, REACH, STYLES, TITLES, kind_of
 
 _WORD = (
-    r"(?!(?:Dr|Mr|Mrs|Ms|Prof|Mme)\b)(?:[A-Z\u00c0-\u00de\u0400-\u042f][\w\u2019'&-]*[\w&]|[A-Z](?:\.(?:[A-Z]\.)*)?)"
+    r"(?!(?:Dr|Mr|Mrs|Ms|Prof|Mme)\b)"
+    r"(?:[A-Z\u00c0-\u00de\u0400-\u042f][\w\u2019'&-]*[\w&]|[A-Z](?:\.(?:[A-Z]\.)*)?|[a-z][A-Z][a-z]\w+)"
 )
 _LINK = r"(?:of(?: the)?|de(?: la| los)?|del|della|da|di|dos?|van(?: der| den)?|von(?: der)?|zu|&)"
-_NAME = re.compile(rf"(?<![\w@#])(?:{TITLES}[ ])?{_WORD}(?:[ ](?:{_LINK}[ ])?(?:{_WORD}|\d{{1,4}}\b))*")
+_NAME = re.compile(rf"(?<![\w@#])(?:(?:{TITLES}|{STYLES})[ ])?{_WORD}(?:[ ](?:{_LINK}[ ])?(?:{_WORD}|\d{{1,4}}\b))*")
 # A-20391, CVE-2031-4411, UA123, 10.7/x.y
 _IDENTIFIER = re.compile(r"(?<![\w-])(?:[A-Z]{1,6}-?\d{2,}(?:-\d+)*|[A-Z]{2,6}-\d+(?:-\d+)*|\d+\.\d+/[\w.]+)(?![\w-])")
 _QUOTED = re.compile(r"[\"\u201c\u300c\u300e]([^\"\u201c\u201d\u300c\u300d\u300e\u300f\n]{2,60})[\"\u201d\u300d\u300f]")
@@ -19,7 +21,8 @@ _STOP_WORDS = """
 congrats congratulations yup yep haha cool awesome absolutely definitely happy love looks sounds see take way
 yesterday today tomorrow tonight last next recently finally gestern heute morgen
 i i'm i've i'd i'll ok okay tv pm am ps faq diy asap lol omg fyi btw wow yay yeah hey hi oh
-monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
+sundays q1 q2 q3 q4 hr it mon tue tues wed thu thur thurs fri sat sun
 january february march april may june july august september october november december
 jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter
 montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember
@@ -31,12 +34,29 @@ as by of just let let's got glad sorry sure well maybe even every some any all b
 ich du er sie wir ihr der die das ein eine und oder aber wenn ja nein
 """
 _STOP = frozenset(_STOP_WORDS.split())
+# Words that open a note, an order or a letter; a name may follow them, they are none.
+_OPENING_WORDS = """
+ask call tell email mail text send meet meeting visit see watch read write use try buy book order check pay remember
+fix deploy compare ship sign draft pick drop drive fly join invite thank dear hello ticket issue lunch dinner
+breakfast coffee drinks interview talk speak train flight flights bus trip shares share losses profits sales news
+update reminder birthday party dad mom mum mama papa grandma grandpa uncle aunt honestly totally seriously apparently
+unfortunately hopefully luckily however regarding following attached please kind best regards sincerely yours
+wishing planning thinking feeling looking going coming guess imagine bought sold got went saw met did does can
+analysts farmers residents police officials scientists researchers doctors customers students workers
+invoices payments talks prices critics fans players voters thousands hundreds dozens many most several few
+"""
+_OPENINGS = frozenset(_OPENING_WORDS.split()) | _STOP
 _SENTENCE_START = re.compile(r"(?:^|[.!?\u2026:;\n\]][\"'\u201d\u2019)]*\s*[\"'\u201c(\[*-]*\s*)$")
 _CAPITALISING = re.compile(r"\b(?:der|die|das|und|ist|nicht|ich|ein|eine|mit|auf|wir|hat|wurde)\b")
 _GERMAN_SHARE = 0.12
 _PAIRED = re.compile(r" (?:and|&|und|et|y|e) [A-Z]")
 _SMALL = re.compile(r"(?<![^\W\d_])[a-z\u00df-\u00ff][\w'\u2019-]*")
+_STYLED = re.compile(rf"{STYLES} [A-Z\u00c0-\u00de]")
+# "Mayor Lena Brandt" is Lena Brandt; "Father Michael" is called so.
+_OFFICE = re.compile(rf"{OFFICES} ")
+_OFFICE_WORDS = 2
 _SHORTEST = 2
+_SHORTEST_SMALL = 3
 _SHOUTED = 5
 _POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
 
@@ -53,7 +73,7 @@ def find_names(text: str, known: Mapping[str, str] = MappingProxyType({})) -> tu
         for word in full.casefold().split() if kind == "person" else ():
             certain.setdefault(word, kind)
     found: dict[str, FoundName] = {}
-    for name in (*_written(text, certain), *_marked(text)):
+    for name in (*_written(text, certain), *_marked(text), *_written_small(text, known)):
         found.setdefault(name.name.casefold(), name)
     return tuple(found.values())
 
@@ -67,6 +87,22 @@ def find_openings(text: str) -> frozenset[str]:
 def small_words(text: str) -> frozenset[str]:
     """Return the words of a text that are written small: opening a sentence, such a word is no name."""
     return frozenset(_SMALL.findall(text))
+
+
+def names_to_know(text: str) -> frozenset[str]:
+    """Return the words of a text that are names only if somebody knows them as such."""
+    small = (word for word in small_words(text) if len(word) >= _SHORTEST_SMALL)
+    return find_openings(text) | {word for word in small if word not in _OPENINGS}
+
+
+def _written_small(text: str, known: Mapping[str, str]) -> Iterator[FoundName]:
+    """Yield known people who are written small, as in a chat; a name that is a word as well is a word there."""
+    people = [name for name, kind in known.items() if kind == "person" and name.isalpha()]
+    small = small_words(text) if people else frozenset()
+    for name in people:
+        folded = name.casefold()
+        if folded in small and len(name) >= _SHORTEST_SMALL and folded not in ALSO_WORDS | _OPENINGS:
+            yield FoundName(name, "person")
 
 
 def _marked(text: str) -> Iterator[FoundName]:
@@ -102,7 +138,8 @@ def _apart(name: str) -> tuple[str, ...]:
 
 def _without_opening(name: str, *, starts_sentence: bool) -> tuple[str, bool]:
     """Return "Anna" for "Then Anna", and whether what is left may still be large for opening the sentence."""
-    while starts_sentence and " " in name and name.split(maxsplit=1)[0].casefold() in _STOP:
+    styled = _STYLED.match(name) is not None
+    while starts_sentence and not styled and " " in name and name.split(maxsplit=1)[0].casefold() in _OPENINGS:
         name = re.sub(rf"^{_LINK} ", "", name.split(" ", 1)[1])
         starts_sentence = False
     return name, starts_sentence
@@ -121,12 +158,15 @@ def _is_name(name: str, starts: bool, inside: set[str], *, german: bool) -> bool
         return True
     if (german and name.isalpha() and not name.isupper()) or (name.isupper() and len(name) > _SHOUTED):
         return False
-    return not starts or name.casefold() in inside or any(char.isupper() for char in name[1:])
+    folded = name.casefold()
+    return not starts or folded in inside or folded in CERTAIN or any(char.isupper() for char in name[1:])
 
 
 def _tidy(name: str) -> str:
     name = _POSSESSIVE.sub("", name)
     words = name.split()
+    if len(words) > _OFFICE_WORDS and _OFFICE.match(name):
+        words = words[1:]
     while words and words[-1].casefold() in {"of", "de", "the", "and", "i", "i'm", "i\u2019m", "my"}:
         words.pop()
     return " ".join(words)

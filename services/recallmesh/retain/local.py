@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from recallmesh.core.bank import ExtractionMode, RetainTuning
 from recallmesh.core.errors import NotReady
@@ -13,26 +14,29 @@ from recallmesh.retain.cause import find_causes
 from recallmesh.retain.dating import write_dates
 from recallmesh.retain.entity import find_names, small_words
 from recallmesh.retain.extraction import Fact, FoundName, Passage
+from recallmesh.retain.finder import NameFinder, agree
 from recallmesh.retain.speaker import Turn, addressee_of, is_agent, is_first_person, is_role, split_turns
 from recallmesh.retain.statement import Question, Statement, closing_question, find_statements
 
 _WORD = re.compile(r"\w+")
 _NICKNAME = 2
 _KIND_SHARE = 0.1
+RULES = "local-3"
+"""The rules' version, raised whenever they change, so that a document brought again is read again."""
 _MODES = frozenset({ExtractionMode.CONCISE, ExtractionMode.VERBOSE, ExtractionMode.VERBATIM})
 
 
 class LocalExtractor:
     """Names the speaker, writes out relative dates, keeps together what belongs together; the words stay as said."""
 
-    # Raised whenever the rules change, so that a document brought again is read again.
-    fingerprint = "local-2"
     modes = _MODES
     vision = False
 
-    def __init__(self, times: TimeReader) -> None:
-        """Read dates with ``times``."""
+    def __init__(self, times: TimeReader, names: NameFinder | None = None) -> None:
+        """Read dates with ``times``; ask ``names`` for names too, where there is such a model."""
         self._times = times
+        self._names = names
+        self.fingerprint = RULES if names is None else f"{RULES}+{names.fingerprint}"
 
     async def extract(
         self, passages: tuple[Passage, ...], mode: ExtractionMode, tuning: RetainTuning
@@ -47,7 +51,11 @@ class LocalExtractor:
     ) -> tuple[tuple[Fact, ...], ...]:
         read = self._whole if mode is ExtractionMode.VERBATIM else self._facts
         sure = _sure_names(passages)
-        return tuple(read(passage, mode, tuning, sure) for passage in passages)
+        facts = tuple(read(passage, mode, tuning, sure) for passage in passages)
+        if self._names is None:
+            return facts
+        found = self._names.find([passage.text for passage in passages])
+        return tuple(_named_too(told, names) for told, names in zip(facts, found, strict=True))
 
     def _whole(
         self, passage: Passage, _mode: ExtractionMode, tuning: RetainTuning, sure: Mapping[str, str]
@@ -79,7 +87,8 @@ class LocalExtractor:
             found = find_names(
                 f"{statement.asked.text}\n{statement.text}" if statement.asked else statement.text, known
             )
-            names = _with_speaker(statement.speaker, _in_full(found, people))
+            names = _with_person(statement.addressee, _in_full(found, people))
+            names = _with_person(statement.speaker, names)
             facts.append(Fact(text, FactType.EXPERIENCE if own else FactType.WORLD, occurred, names, because))
         return tuple(facts)
 
@@ -154,15 +163,29 @@ def _in_full(names: tuple[FoundName, ...], people: dict[str, str]) -> tuple[Foun
     return tuple(dict.fromkeys(full))
 
 
-def _with_speaker(speaker: str, names: tuple[FoundName, ...]) -> tuple[FoundName, ...]:
+def _with_person(person: str, names: tuple[FoundName, ...]) -> tuple[FoundName, ...]:
     kept = tuple(name for name in names if not is_role(name.name))
-    if not speaker or is_role(speaker) or any(name.name.casefold() == speaker.casefold() for name in kept):
+    if not person or is_role(person) or any(name.name.casefold() == person.casefold() for name in kept):
         return kept
-    return (FoundName(speaker, "person"), *kept)
+    return (FoundName(person, "person"), *kept)
+
+
+def _named_too(facts: tuple[Fact, ...], found: tuple[FoundName, ...]) -> tuple[Fact, ...]:
+    """Add to each fact those of a passage's names that it holds."""
+    return tuple(
+        replace(fact, names=agree(fact.names, [name for name in found if _holds(fact.text, name.name)]))
+        for fact in facts
+    )
+
+
+def _holds(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _said(statement: Statement, told: str) -> str:
-    text = f"{statement.speaker}: {told}" if statement.speaker else told
+    # "You" is who is told so: the words alone do not say it.
+    to = f" to {statement.addressee}" if statement.addressee and not is_role(statement.addressee) else ""
+    text = f"{statement.speaker}{to}: {told}" if statement.speaker else told
     if statement.asked is None:
         return text
     asked = statement.asked

@@ -11,7 +11,7 @@ from recallmesh.core.key import fold
 from recallmesh.core.label import find_labels, label_fault, labels_of
 from recallmesh.core.retain import RetainRequest
 from recallmesh.retain.draft import ChunkDraft
-from recallmesh.retain.entity import find_openings
+from recallmesh.retain.entity import names_to_know
 from recallmesh.retain.extraction import Extractor, Fact, FoundName
 from recallmesh.retain.local import speakers_of, type_of
 from recallmesh.retain.speaker import split_turns
@@ -49,7 +49,7 @@ def check_labels(request: RetainRequest, vocabulary: tuple[LabelKey, ...]) -> No
 
 def keys_to_know(chunks: Sequence[ChunkDraft]) -> tuple[str, ...]:
     """Return the keys of words that are names only if the bank knows them as such."""
-    return tuple(sorted({fold(word) for chunk in chunks for word in find_openings(chunk.text)}))
+    return tuple(sorted({fold(word) for chunk in chunks for word in names_to_know(chunk.text)}))
 
 
 def known_names(keys: Sequence[str], entities: Sequence[Entity]) -> tuple[FoundName, ...]:

@@ -1,5 +1,6 @@
 """What an operator may set about retain."""
 
+from enum import StrEnum
 from typing import Self
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
@@ -32,6 +33,14 @@ class LlmSettings(BaseModel, extra="forbid", frozen=True):
         return self
 
 
+class Names(StrEnum):
+    """What finds the names in a text where no LLM does."""
+
+    RULES = "rules"
+    SPACY = "spacy"
+    GLINER = "gliner"
+
+
 class RetainSettings(BaseModel, extra="forbid", frozen=True):
     """Settings of the retain service."""
 
@@ -39,6 +48,10 @@ class RetainSettings(BaseModel, extra="forbid", frozen=True):
     """Where the retain service is (``host:port``). Absent: in this process."""
     timeout_s: float = Field(default=60.0, gt=0)
     """The longest a retain may take, in seconds."""
+    names: Names = Names.RULES
+    """What finds names: ``rules`` alone, or with them a model of ``spacy`` or ``gliner``, each an extra of its own."""
+    names_model: str = ""
+    """The model: for ``spacy`` a pipeline's package or folder (``en_core_web_sm``), for ``gliner`` a folder of ONNX."""
     arm_timeout_s: float = Field(default=10.0, gt=0)
     """How long a retain waits for an arm, in seconds; what is not stored then, the outbox delivers."""
     batches: int = Field(default=4, ge=1, le=64)

@@ -1,7 +1,7 @@
 """Who is speaking: from the context of an item, and from lines that begin with a name and a colon."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _NAME = r"[^\W\d_][\w.'\u2019-]*(?:[ ][^\W\d_][\w.'\u2019-]*){0,3}"
 _TURN = re.compile(
@@ -24,6 +24,7 @@ when who what why how name address phone email e-mail url link http https versio
 attention important remember fact facts key value input output description details priority type id
 """
 _HEADINGS = frozenset(_HEADING_WORDS.split())
+_TWO = 2
 _PARTICLES = frozenset({"van", "von", "de", "da", "del", "der", "la"})
 _ROLES = frozenset({"user", "assistant", "agent", "human", "system", "ai", "bot", "customer", "support"})
 _FIRST_PERSON = re.compile(
@@ -31,15 +32,26 @@ _FIRST_PERSON = re.compile(
     r"moi|nous|notre|nos|yo|mi|mis|nosotr[oa]s|io|mio|mia|noi|eu|meu|minha|n\u00f3s|ik|mijn|wij)\b"
     r"|\u6211|\u79c1|\u50d5|\u4ffa|\ub098\ub294|\ub0b4\uac00|\uc800\ub294|\uc81c\uac00"
 )
+# A sentence that opens with "you" or "your" and asks nothing is about who is spoken to; others only address them.
+_OF_HEARER = re.compile(
+    r"""(?ix)(?:^|[.!?\n]\s+|,\s)(?:(?:and|but|so|well|yeah|yes|wow|oh|honestly|really\sglad|proud\sof)[,\s]+)*
+      (?:you(?!\s(?:know|see|bet|mean|too|should|could|can|might|need|have\sto|gotta|never\sknow)\b)
+        |your(?:s|self)?|du|dein\w*|ihr|eure\w*|tu|ton|ta|tes|vous|votre|vos|t\u00fa|usted|voc\u00ea|jij|jouw)
+      (?:['\u2019](?:re|ve|ll|d))?\b[^.!?]*(?:[.!\u2026]|$)"""
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says in a row: ``text[begin:end]`` without the name; no speaker: it is not told."""
+    """What one speaker says in a row: ``text[begin:end]`` without the name; no speaker: it is not told.
+
+    ``addressee`` is to whom, where it is told or there is one other who speaks.
+    """
 
     speaker: str
     begin: int
     end: int
+    addressee: str = ""
 
 
 def speaker_of(context: str) -> str:
@@ -74,7 +86,17 @@ def split_turns(text: str, context: str = "") -> tuple[Turn, ...]:
         end = matches[index + 1].start() if index + 1 < len(matches) else len(text)
         if text[match.end() : end].strip():
             turns.append(Turn(match["name"], match.end(), end))
-    return tuple(turns)
+    return _addressed(turns, context)
+
+
+def _addressed(turns: list[Turn], context: str) -> tuple[Turn, ...]:
+    """Give each turn the one it speaks to: the other of the two that the context or the turns name."""
+    pair = [name for name in (speaker_of(context), addressee_of(context)) if name]
+    names = list(dict.fromkeys((*(turn.speaker for turn in turns if turn.speaker), *pair)))
+    if len(names) != _TWO:
+        return tuple(turns)
+    other = dict(zip(names, reversed(names), strict=True))
+    return tuple(replace(turn, addressee=other.get(turn.speaker, "")) for turn in turns)
 
 
 def is_agent(speaker: str, agent_names: tuple[str, ...]) -> bool:
@@ -85,6 +107,11 @@ def is_agent(speaker: str, agent_names: tuple[str, ...]) -> bool:
 def is_first_person(text: str) -> bool:
     """Tell whether a text speaks of its speaker."""
     return _FIRST_PERSON.search(text) is not None
+
+
+def is_of_hearer(text: str) -> bool:
+    """Tell whether a text tells of the one it is spoken to ("You paint so well."), by the cues of its opening."""
+    return _OF_HEARER.search(text) is not None
 
 
 def is_role(speaker: str) -> bool:

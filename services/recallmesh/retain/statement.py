@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from recallmesh.retain.cause import opens_new_fact, opens_with_effect
 from recallmesh.retain.filler import is_filler, is_small_question
 from recallmesh.retain.sentence import split_sentences
-from recallmesh.retain.speaker import Turn
+from recallmesh.retain.speaker import Turn, is_of_hearer
 
 # A statement this long takes up no sentence that can stand alone; beyond the other bound it takes up none at all.
 _FULL_WORDS = 12
@@ -50,14 +50,15 @@ class Question:
 class Statement:
     """Sentences of one speaker that belong together.
 
-    ``asked`` is the question of another that they answer. ``is_effect``: they say that they came of
-    the statement before.
+    ``addressee`` is to whom they are said, where they tell of that one and it is known. ``asked`` is the question of
+    another that they answer. ``is_effect``: they say that they came of the statement before.
     """
 
     speaker: str
     text: str
     asked: Question | None = None
     is_effect: bool = False
+    addressee: str = ""
 
 
 def find_statements(
@@ -75,7 +76,9 @@ def find_statements(
             answers = asked if index == 0 and _is_fragment(group[0]) else None
             if answers is not None and is_filler(answers.text, names):
                 answers = None
-            found.append(Statement(turn.speaker, " ".join(group), answers, opens_with_effect(group[0])))
+            said = " ".join(group)
+            to = turn.addressee if is_of_hearer(said) else ""
+            found.append(Statement(turn.speaker, said, answers, opens_with_effect(group[0]), to))
         asked = _question(turn.speaker, sentences)
     return tuple(found)
 
