@@ -17,6 +17,8 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import RequestIdReused
 from recallmesh.core.memory import Memory
 from recallmesh.core.once import Once, enter_once
+from recallmesh.core.page import PageRequest
+from recallmesh.core.retain import NamedEntity
 from recallmesh.ledger.answers import KEPT_FOR
 from recallmesh.rpc.admin import host_admin
 from recallmesh.v1 import (
@@ -25,6 +27,7 @@ from recallmesh.v1 import (
     document_service_pb2,
     document_service_pb2_grpc,
     entity_service_pb2,
+    entity_service_pb2_grpc,
     memory_service_pb2,
     memory_service_pb2_grpc,
     operation_service_pb2,
@@ -55,6 +58,7 @@ class Mesh:
             "Bank": bank_service_pb2_grpc.BankServiceStub,
             "Document": document_service_pb2_grpc.DocumentServiceStub,
             "Memory": memory_service_pb2_grpc.MemoryServiceStub,
+            "Entity": entity_service_pb2_grpc.EntityServiceStub,
             "Operation": operation_service_pb2_grpc.OperationServiceStub,
         }
         service, name = method.split(".")
@@ -124,6 +128,30 @@ async def test_a_document_is_deleted_once_and_the_count_is_the_first_calls(mesh:
     await mesh.bench.keep("Ida keeps bees again.", document_id="d")
     assert (await mesh.call("Document.DeleteDocument", request)).memory_count == 1
     assert {memory.document_id for memory in await mesh.bench.memories()} == {"d", "e"}
+
+
+async def test_an_entity_is_named_split_and_merged_once(mesh: Mesh):
+    both = (NamedEntity("Ida Moe", "person"), NamedEntity("Bo Dahl", "person"))
+    for text in ("One.", "Two.", "Three."):
+        await mesh.bench.keep(text, entities=both)
+    held = (await mesh.bench.ledger.list_entities(mesh.bench.bank.uid, PageRequest())).rows
+    ida, bo = (next(one.id for one in held if one.name == name) for name in ("Ida Moe", "Bo Dahl"))
+    moved = next(memory.id for memory in await mesh.bench.memories() if memory.text == "One.")
+    named = entity_service_pb2.AddEntityAliasRequest(entity_id=ida, alias="Idi", request_id="e1")
+    split = entity_service_pb2.SplitEntityRequest(entity_id=ida, name="Ida M.", memory_ids=[moved], request_id="e2")
+    merge = entity_service_pb2.MergeEntitiesRequest(into_id=bo, from_ids=[ida], request_id="e3")
+    for method, request in (("AddEntityAlias", named), ("SplitEntity", split), ("MergeEntities", merge)):
+        request.bank_id = REF.bank_id
+        told = await asyncio.gather(*(mesh.call(f"Entity.{method}", request) for _ in range(4)))
+        assert told == [told[0]] * 4
+    versions = {memory.text: memory.version for memory in await mesh.bench.memories() if memory.mentions}
+    assert versions == {"One.": 4, "Two.": 3, "Three.": 3}
+    # Told again, the first answers name what has become of them.
+    assert (await mesh.call("Entity.SplitEntity", split)).entity.id == bo
+    merge.from_ids.append(told[0].entity.id)
+    assert await refused(mesh, "Entity.MergeEntities", merge) is grpc.StatusCode.INVALID_ARGUMENT
+    merge.from_ids[:] = [ida, ida]
+    assert await refused(mesh, "Entity.MergeEntities", merge) is grpc.StatusCode.ALREADY_EXISTS
 
 
 async def test_an_operation_is_cancelled_once(mesh: Mesh):

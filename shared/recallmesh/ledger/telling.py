@@ -41,13 +41,14 @@ def tell_anew(
     rows: list[Any] = list(connection.execute(query))
     if not rows:
         return
-    changed = [
-        {"held_id": row.id, "entities": pack(change(row.id, unpack(row.entities))), "version": row.version + 1}
-        for row in rows
-    ]
-    of_memory = (memories.c.bank_uid == bank_uid) & (memories.c.id == bindparam("held_id"))
-    to: dict[str, Any] = {"entities": bindparam("entities"), "version": bindparam("version")}
-    connection.execute(update(memories).where(of_memory).values(to), changed)
+    mentioned = {row.id: pack(change(row.id, unpack(row.entities))) for row in rows}
+    changed = [{"held_id": row.id, "now": mentioned[row.id]} for row in rows if mentioned[row.id] != row.entities]
+    of_bank = memories.c.bank_uid == bank_uid
+    if changed:
+        of_memory = update(memories).where(of_bank, memories.c.id == bindparam("held_id"))
+        connection.execute(of_memory.values(entities=bindparam("now")), changed)
+    grown = update(memories).where(of_bank, among(memories.c.id, [row.id for row in rows]))
+    connection.execute(grown.values(version=memories.c.version + 1))
     supersede(connection, bank_uid, [row.id for row in rows])
     for action in (OutboxAction.INDEX, OutboxAction.REMOVE):
         hides = action is OutboxAction.REMOVE
