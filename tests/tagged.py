@@ -60,17 +60,23 @@ class Marked:
     attachments: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def shown(self, test: TagTest, *types: FactType) -> set[str]:
-        """Return the marks of the memories that may be seen."""
+        """Return the marks of the memories that may be seen: those that pass, with all that they were built from."""
+        passing = self.passing(test)
         return {
             mark
-            for mark, memory in self.memories.items()
-            if passes(test, memory.tags) and (not types or memory.fact_type in types)
+            for mark in passing
+            if self.sources([mark]) <= passing and (not types or self.memories[mark].fact_type in types)
         }
 
-    def shown_chunks(self, test: TagTest) -> set[str]:
-        """Return all marks in the chunks that may be seen: those of which every memory may be."""
-        may = self.shown(test)
-        return {mark for own, held in self.chunks.items() if held <= may for mark in (own, *held)}
+    def passing(self, test: TagTest) -> set[str]:
+        """Return the marks of the memories whose own tags pass, which is all that an index knows."""
+        return {mark for mark, memory in self.memories.items() if passes(test, memory.tags)}
+
+    def shown_chunks(self, test: TagTest, of: set[str] | None = None) -> set[str]:
+        """Return all marks in the chunks (of these memories) that may be seen: those of which every memory may be."""
+        may = self.passing(test)
+        pages = [{own, *held} for own, held in self.chunks.items() if held <= may and (of is None or held & of)]
+        return set().union(*pages)
 
     def sources(self, marks_of_observations: Iterable[str]) -> set[str]:
         """Return the marks of the facts that observations were built from."""
@@ -84,7 +90,7 @@ class Marked:
 
     def allowed(self, test: TagTest, *types: FactType) -> set[str]:
         """Return all that an answer may hold: memories of these types, their chunks, the facts behind observations."""
-        may, seen = self.shown(test, *types), self.shown(test)
+        may, seen = self.shown(test, *types), self.passing(test)
         pages = {own: held for own, held in self.chunks.items() if held <= seen and held & may}
         sources = self.sources(mark for mark in may if self.memories[mark].sources) & seen
         return self.told(may | sources, test) | pages.keys() | {mark for held in pages.values() for mark in held}
@@ -157,7 +163,7 @@ class _Writer:
 
 
 def _marked() -> _Writer:
-    """Make memories of every set of tags: alone in a chunk, two of unlike tags in one, and observations of such."""
+    """Make memories of every set of tags: alone in a chunk, two of unlike tags in one, observations of both."""
     pen = _Writer()
     alone = {tags: pen.memory(tags) for tags in SUBSETS}
     for tags, memory in alone.items():
@@ -166,8 +172,11 @@ def _marked() -> _Writer:
         if len(first | second) < len(TAGS):
             pen.chunk(f"pair {pen.count}", pen.memory(first), pen.memory(second, FactType.EXPERIENCE))
     for tags in SUBSETS:
-        sources = [alone[tags].id, alone[frozenset(TAGS) - tags].id]
-        pen.chunk(f"seen {pen.count}", pen.memory(tags, FactType.OBSERVATION, sources))
+        others = [pen.memory(tags) for _ in range(2)]
+        pen.chunk(f"others {pen.count}", *others)
+        like, unlike = [one.id for one in others], [alone[tags].id, alone[frozenset(TAGS) - tags].id]
+        for sources in (like, unlike):
+            pen.chunk(f"seen {pen.count}", pen.memory(tags, FactType.OBSERVATION, sources))
     return pen
 
 

@@ -25,6 +25,8 @@ from recallmesh.core.retain import Retainer
 from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
+from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
+from recallmesh.retain.consolidator import Consolidator
 from recallmesh.retain.extraction import Extractor
 from recallmesh.settings import Settings
 from recallmesh.telemetry.guard import Guard
@@ -328,6 +330,8 @@ async def open_retainer(
         for one in wakes:
             one()
 
+    consolidating = Consolidating(own.consolidation, timedelta(seconds=own.consolidation_delay_s))
+    consolidator = _consolidator(settings, consolidating, ledger=ledger, arms=arms, embedder=embedder, tokens=tokens)
     retainer = MeshRetainer(
         ledger,
         arms,
@@ -339,6 +343,7 @@ async def open_retainer(
         arm_timeout_s=own.arm_timeout_s,
         batches=own.batches,
         batch_timeout_s=own.timeout_s,
+        consolidation=consolidating,
         on_pending=wake,
     )
     repairer = Repairer(ledger, arms, embedder, now=system_clock, on_pending=wake)
@@ -346,6 +351,7 @@ async def open_retainer(
         OperationKind.RETAIN: retainer.work,
         OperationKind.REPROCESS: retainer.reprocess,
         OperationKind.REPAIR: repairer.work,
+        OperationKind.CONSOLIDATE: consolidator.work,
     }
     jobs = JobWorker(
         ledger,
@@ -357,6 +363,13 @@ async def open_retainer(
     )
     wakes.append(jobs.wake)
     expiry = ExpiryWorker(ledger, keep=timedelta(days=settings.events.kept_days), now=system_clock)
+    clock = ConsolidationClock(
+        ledger,
+        now=system_clock,
+        poll_s=own.outbox_poll_s,
+        on_begun=jobs.wake,
+        observe=metrics.observe_backlog,
+    )
     async with open_httpcore_poster(private=settings.events.webhook_private) as poster:
         webhooks = WebhookWorker(
             ledger,
@@ -367,8 +380,35 @@ async def open_retainer(
             attempts=settings.events.webhook_attempts,
             poll_s=own.outbox_poll_s,
         )
-        async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run):
+        async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run, clock.run):
             yield retainer
+
+
+def _consolidator(
+    settings: Settings,
+    consolidating: Consolidating,
+    *,
+    ledger: Ledger,
+    arms: Mapping[ArmName, Arm],
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> Consolidator:
+    from recallmesh.retain.delivery import Carrier
+    from recallmesh.retain.fan_out import FanOut
+    from recallmesh.retain.observation import BestFact
+
+    timeout_s = settings.retain.arm_timeout_s
+    return Consolidator(
+        ledger,
+        arms,
+        embedder,
+        BestFact(),
+        FanOut(ledger, arms, Carrier(ledger, embedder), system_clock, timeout_s),
+        tokens,
+        now=system_clock,
+        new_id=lambda: str(uuid4()),
+        consolidating=consolidating,
+    )
 
 
 def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter, indexes: Mapping[ArmName, Arm]) -> Admin:

@@ -16,7 +16,15 @@ from unit.retain_fakes import NOW, REF, Bench, WordCounter, open_bench
 from recallmesh.bank.admin import LedgerAdmin
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, LabelKey, RetainTuning
+from recallmesh.core.bank import (
+    BankConfig,
+    BankRef,
+    ConsolidationTuning,
+    ExtractionMode,
+    LabelKey,
+    ObservationScope,
+    RetainTuning,
+)
 from recallmesh.core.comparison import IndexComparison
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
 from recallmesh.core.entity_ledger import EntitySplit
@@ -52,6 +60,7 @@ from recallmesh.rpc.admin import RemoteAdmin, host_admin
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 METHODS = {name for name, _ in inspect.getmembers(Admin, inspect.isfunction) if not name.startswith("_")}
 NOBODY = BankRef("nobody")
+PAST = "edit: text, tags, context"
 BEGUN_S = 0.5
 FOUND = DefenseViolation(DefenseDetector.SECRET, DefenseAction.REDACT, Severity.HIGH, "a key")
 AWAY = timezone(timedelta(hours=5, minutes=30))
@@ -64,6 +73,7 @@ CONFIG = BankConfig(
         recency_alpha=0.0,
     ),
     RetainTuning(ExtractionMode.VERBATIM, 128, ("butler",), "Remember boats.", language="de"),
+    ConsolidationTuning(enabled=True, scope=ObservationScope.CUSTOM, custom_scopes=(("a", "b"), ())),
     labels=(LabelKey("priority", ("high", "low"), "how urgent", write_tags=True), LabelKey("team", ("north",))),
 )
 
@@ -283,6 +293,11 @@ async def memories(tell: Teller, bench: Bench) -> None:
         told = await tell("get_memory", REF, second, visible=visible)
         assert [mention.name for mention in told.mentions] == names
     await tell.refused(MemoryNotFound, "get_memory", REF, second, visible=TagLeaf(mode=TagMode.EXACT))
+    past = await tell.every("memory_history", REF, first)
+    assert [(one.version, one.reason) for one in past] == [(3, "edit: invalidated"), (2, PAST), (1, "retain")]
+    assert [one.text for one in past[1:]] == ["Ida moved to Bergen.", memory.text]
+    unlike = TagLeaf(frozenset({"z"}), TagMode.ANY_STRICT)
+    await tell.refused(MemoryNotFound, "memory_history", REF, first, PageRequest(), visible=unlike)
     for wanted, count in (
         (MemoryFilter(states=(MemoryState.INVALIDATED,)), 1),
         (MemoryFilter(fact_types=(FactType.EXPERIENCE,)), 0),
@@ -300,6 +315,7 @@ async def memories(tell: Teller, bench: Bench) -> None:
     for method in ("get_memory", "invalidate_memory", "restore_memory", "delete_memory"):
         await tell.refused(MemoryNotFound, method, REF, second)
     await tell.refused(MemoryNotFound, "edit_memory", REF, second, MemoryEdit(text="x"))
+    await tell.refused(MemoryNotFound, "memory_history", REF, second, PageRequest())
     await tell.refused(EntityNotFound, "get_entity", REF, "e")
     await tell("bank_stats", REF)
 
@@ -369,6 +385,11 @@ async def operations(tell: Teller, bench: Bench) -> None:
     assert (await tell("cancel_operation", REF, one)).state.value == "cancelled"
     assert await tell.watch(one, nothing) == ["cancelled"]
     assert (await tell("retry_operation", REF, one)).state.value == "pending"
+    asked = await tell("consolidate", REF)
+    assert (asked.kind, asked.state) == (OperationKind.CONSOLIDATE, OperationState.PENDING)
+    assert await tell("consolidate", REF) == asked
+    await tell("cancel_operation", REF, asked.id)
+    await tell.refused(BankNotFound, "consolidate", NOBODY)
     for error, memory_ids, state in (("the model is gone", (), "failed"), ("", ("m1", "m2"), "succeeded")):
         job = await bench.ledger.lease_job("w", (OperationKind.RETAIN,), lease=timedelta(minutes=1), now=NOW)
         assert (await tell("cancel_operation", REF, job.operation.id)).state.value == "running"

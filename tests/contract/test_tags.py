@@ -126,7 +126,7 @@ async def test_the_bank_has_texts_of_every_kind_to_hide(bank: Bank) -> None:
 @given_tests
 @some
 async def test_every_arm_and_the_vectors_find_what_passes_and_nothing_else(bank: Bank, test: TagTest) -> None:
-    wanted = sorted(bank.marked.memories[mark].id for mark in bank.marked.shown(test))
+    wanted = sorted(bank.marked.memories[mark].id for mark in bank.marked.passing(test))
     (vector,) = await (await bank.assembly.embedder()).embed((QUERY,), EmbedKind.QUERY)
     query = ArmQuery(bank.uid, QUERY, vector, Window(NOW - (NOW - NOW.replace(hour=0)), NOW), tags=test)
     for name in ArmName:
@@ -162,7 +162,7 @@ async def test_a_recall_shows_all_that_passes_and_nothing_else(bank: Bank, test:
     answer = await wire.Recall(recall_to_pb(asking(test)))
     may = bank.marked.shown(test)
     assert shown(answer) == may
-    assert marks(answer.chunks) == bank.marked.shown_chunks(test)
+    assert marks(answer.chunks) == bank.marked.shown_chunks(test, may)
     seen = bank.marked.shown(test, FactType.OBSERVATION)
     assert texts(answer.source_facts) == bank.marked.sources(seen) & may
     assert marks(answer.trace) == may
@@ -217,8 +217,11 @@ async def test_lists_and_single_readings_show_nothing_more(bank: Bank, test: Tag
     for mark in list(bank.marked.memories)[::5]:
         memory = bank.marked.memories[mark]
         one = memory_service_pb2.GetMemoryRequest(bank_id=REF.bank_id, memory_id=memory.id, tags=tags)
-        may = passes(test, memory.tags)
+        may = mark in bank.marked.shown(test)
         assert await said(memories.GetMemory, one) == (bank.marked.told({mark}, test) if may else {"NOT_FOUND"})
+        past = memory_service_pb2.GetMemoryHistoryRequest(bank_id=REF.bank_id, memory_id=memory.id, tags=tags)
+        told = {mark} | bank.marked.sources([mark]) if may else {"NOT_FOUND"}
+        assert await said(memories.GetMemoryHistory, past) == told
     titles = {title for title, document in bank.marked.documents.items() if passes(test, document.tags)}
     listed = document_service_pb2.ListDocumentsRequest(bank_id=REF.bank_id, page_size=1000, tags=tags)
     assert marks(await documents.ListDocuments(listed)) == titles
@@ -237,20 +240,8 @@ async def test_lists_and_single_readings_show_nothing_more(bank: Bank, test: Tag
     assert listed == bank.marked.shown_chunks(test)
     for mark, (attachment_id, holder) in list(bank.marked.attachments.items())[::5]:
         one = document_service_pb2.GetAttachmentRequest(bank_id=REF.bank_id, attachment_id=attachment_id, tags=tags)
-        may = holder in bank.marked.shown(test) or tags is None
+        may = holder in bank.marked.passing(test) or tags is None
         assert await said(documents.GetAttachment, one) == ({mark} if may else {"NOT_FOUND"})
-    if tags is not None:
-        for call, request in refused(bank):
-            request.tags.CopyFrom(tags)
-            assert await said(call, request) == {"UNIMPLEMENTED"}
-
-
-def refused(bank: Bank):
-    """Calls whose test is not offered yet: whoever brings one is refused, and shown nothing."""
-    memories = memory_service_pb2_grpc.MemoryServiceStub(bank.channel)
-    memory = next(iter(bank.marked.memories.values()))
-    named = {"bank_id": REF.bank_id}
-    yield memories.GetMemoryHistory, memory_service_pb2.GetMemoryHistoryRequest(**named, memory_id=memory.id)
 
 
 async def said(call, request) -> set[str]:
@@ -313,6 +304,7 @@ TESTED = {
     "RecallService/Recall",
     "RecallService/RecallStream",
     "MemoryService/GetMemory",
+    "MemoryService/GetMemoryHistory",
     "MemoryService/ListMemories",
     "DocumentService/GetDocument",
     "DocumentService/ListDocuments",
@@ -321,10 +313,6 @@ TESTED = {
     "DocumentService/GetAttachment",
 }
 """Calls with a tag test that a test above holds to it."""
-REFUSED = {
-    "MemoryService/GetMemoryHistory",
-}
-"""Calls that refuse a tag test as long as they cannot keep it."""
 OWNERS = {
     "MemoryService/UpdateMemory",
     "MemoryService/InvalidateMemory",
@@ -375,7 +363,7 @@ def returns_texts(method: MethodDescriptor) -> bool:
 
 
 async def test_every_call_that_returns_text_is_known_here() -> None:
-    assert calls(takes_a_test) == TESTED | REFUSED
+    assert calls(takes_a_test) == TESTED
     assert calls(returns_texts) - calls(takes_a_test) == OWNERS
     assert {
         name for service in SERVICES for method in service.methods for name in within(method.output_type, set())

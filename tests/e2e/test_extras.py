@@ -87,20 +87,6 @@ async def test_source_facts_come_in_the_observations_order_and_fit(lanterns):
     assert (await diary.ask(QUERY, **asked)).source_facts == ()
 
 
-async def test_a_hidden_source_is_not_told_with_its_observation(mesh, lanterns):
-    diary, marked = lanterns
-    mark = next(mark for mark, one in marked.memories.items() if one.sources)
-    source = marked.memories[mark].sources[0]
-    await mesh.faces.admin.invalidate_memory(diary.ref, source)
-    asked = {"reranking": False, "fact_types": (FactType.OBSERVATION,), "source_tokens": 4096, "max_tokens": 100_000}
-    answer = await diary.ask(QUERY, **asked)
-    assert mark in shown(answer)
-    assert source not in {one.id for one in answer.source_facts}
-    await mesh.faces.admin.restore_memory(diary.ref, source)
-    answer = await diary.ask(QUERY, **asked)
-    assert source in {one.id for one in answer.source_facts}
-
-
 async def test_a_chunk_is_kept_back_while_one_of_its_memories_is_hidden(mesh, diary):
     text = "\n\n".join(f"Ines: I painted boat {name} on the slip." for name in ("Alca", "Bonxie", "Corvina"))
     await diary.keep(text, mode=None)

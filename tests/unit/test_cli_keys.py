@@ -159,7 +159,7 @@ def test_the_page_has_every_key_and_every_setting_of_recall():
 
 def shown(tuning, retain, **screen):
     out = Console(file=io.StringIO(), highlight=False, **screen)
-    print_effective(out, effective(NOTHING, tuning, RecallDefaults()), retain)
+    print_effective(out, effective(NOTHING, tuning, RecallDefaults()), BankConfig(retain=retain))
     return out.file.getvalue()
 
 

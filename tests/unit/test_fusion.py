@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recallmesh.core.arm import ArmName, Hit
-from recallmesh.recall.fusion import fuse, interleave, ranks_of
+from recallmesh.core.interleaving import interleave, ranks_of
+from recallmesh.recall.fusion import fuse
 
 S, K, G, T = ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH, ArmName.TEMPORAL
 LISTS = st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True), min_size=4, max_size=4)

@@ -9,9 +9,17 @@ from unit.tuning_values import refused, sayings, tuning_of
 
 from recallmesh.bank.config import check_config
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import BankConfig, RetainTuning
+from recallmesh.core.bank import BankConfig, ConsolidationTuning, RetainTuning
 from recallmesh.core.errors import InvalidArgument
-from recallmesh.core.tunable import RETAIN_TUNABLES, TUNABLES, Kind, tuning_violations, value_at, with_value
+from recallmesh.core.tunable import (
+    CONSOLIDATION_TUNABLES,
+    RETAIN_TUNABLES,
+    TUNABLES,
+    Kind,
+    tuning_violations,
+    value_at,
+    with_value,
+)
 from recallmesh.core.tuning import BoostLevel, Budget, MinScores, RecallTuning, TuningOrigin
 from recallmesh.recall.effective import effective
 from recallmesh.recall.plan import RecallDefaults, resolve
@@ -24,7 +32,11 @@ NAMES = [f"{one.path} {value}" for one, value in BOUNDED]
 
 
 def test_whatever_may_be_set_is_in_the_table():
-    for noun, tunables in ((RecallTuning, TUNABLES), (RetainTuning, RETAIN_TUNABLES)):
+    for noun, tunables in (
+        (RecallTuning, TUNABLES),
+        (RetainTuning, RETAIN_TUNABLES),
+        (ConsolidationTuning, CONSOLIDATION_TUNABLES),
+    ):
         paths = [one.path for one in tunables]
         assert len(paths) == len(set(paths))
         assert {path.partition(".")[0] for path in paths} == {one.name for one in fields(noun)}
@@ -157,7 +169,7 @@ def test_all_that_is_wrong_is_said_at_once():
 
 
 def test_every_number_has_a_range_and_every_choice_its_words():
-    for one in (*TUNABLES, *RETAIN_TUNABLES):
+    for one in (*TUNABLES, *RETAIN_TUNABLES, *CONSOLIDATION_TUNABLES):
         assert (one.least is not None) is (one.kind in {Kind.NUMBER, Kind.WHOLE})
         assert bool(one.words) is (one.kind in {Kind.SWITCH, Kind.CHOICE, Kind.ARMS, Kind.BOOSTS})
         assert one.about

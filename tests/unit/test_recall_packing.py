@@ -123,7 +123,7 @@ async def test_a_preferred_observation_replaces_its_sources():
 
 async def test_source_facts_pass_the_tags_and_the_token_budget():
     ledger = FakeLedger(
-        memory(1, tags=("b",)),
+        memory(1, tags=("a", "b")),
         memory(2, tags=("a",), tokens=90),
         memory(3, tags=("a",), tokens=20),
         memory(4, tags=("a",), state=MemoryState.INVALIDATED),
@@ -132,8 +132,22 @@ async def test_source_facts_pass_the_tags_and_the_token_budget():
     here = mesh(ledger=ledger, arms={K: FakeArm(9)})
     test = TagLeaf(frozenset({"a"}), TagMode.ANY_STRICT)
     answer = await here.recall(tags=test, source_tokens=50, fact_types=(FactType.OBSERVATION,))
-    assert [each.id for each in answer.source_facts] == [name(3)]
+    assert [each.id for each in answer.source_facts] == [name(1), name(3)]
     assert (await here.recall(tags=test)).source_facts == ()
+
+
+async def test_an_observation_is_kept_back_from_who_may_not_see_all_that_it_rests_on():
+    ledger = FakeLedger(
+        memory(1, tags=("a", "b")),
+        memory(2, tags=("a",)),
+        memory(9, tags=("a",), fact_type=FactType.OBSERVATION, sources=(name(1), name(2))),
+    )
+    here = mesh(ledger=ledger, arms={K: FakeArm(1, 2, 9)})
+    a = frozenset({"a"})
+    assert numbers(await here.recall(tags=TagLeaf(a, TagMode.ANY_STRICT))) == [1, 2, 9]
+    answer = await here.recall(tags=TagLeaf(a, TagMode.EXACT), trace=True)
+    assert numbers(answer) == [2]
+    assert {row.memory_id: row.outcome for row in answer.trace.candidates}.get(name(9), Outcome.TAG) is Outcome.TAG
 
 
 def chunked(*tokens):

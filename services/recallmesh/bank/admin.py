@@ -17,7 +17,8 @@ from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexComparison
-from recallmesh.core.disclosure import disclosed, may_show_attachment, may_show_chunk
+from recallmesh.core.consolidation import MemoryVersion
+from recallmesh.core.disclosure import disclosed, may_rest, may_show_attachment, may_show_chunk, rests_on
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import TagCount
 from recallmesh.core.errors import AttachmentNotFound, ChunkNotFound, DocumentNotFound, MemoryNotFound
@@ -95,6 +96,10 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
         """Start mending every arm's index, unless that is under way."""
         return await self._verifier.repair(await self._uid(ref))
 
+    async def consolidate(self, ref: BankRef) -> Operation:
+        """Have what is new consolidated."""
+        return await self._ledger.ask_consolidation(await self._uid(ref), self._now())
+
     async def get_document(self, ref: BankRef, document_id: str, *, visible: TagTest = EVERYTHING) -> Document:
         """Return a document."""
         document = await self._ledger.get_document(await self._uid(ref), document_id)
@@ -149,8 +154,10 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
 
     async def get_memory(self, ref: BankRef, memory_id: str, *, visible: TagTest = EVERYTHING) -> Memory:
         """Return a memory in whatever state."""
-        found = await self._ledger.read(await self._uid(ref), (memory_id,))
-        if not found or not passes(visible, found[0].tags):
+        uid = await self._uid(ref)
+        found = await self._ledger.read(uid, (memory_id,))
+        evidence = {one.id: one for one in await self._ledger.outline(uid, rests_on(found, visible))}
+        if not found or not passes(visible, found[0].tags) or not may_rest(found[0], evidence, visible):
             raise MemoryNotFound(memory_id)
         return disclosed(found[0], visible)
 
@@ -176,6 +183,12 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
         """Delete a memory for good."""
         if not await self._ledger.delete_memories(await self._uid(ref), (memory_id,), self._arms, self._now()):
             raise MemoryNotFound(memory_id)
+
+    async def memory_history(
+        self, ref: BankRef, memory_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[MemoryVersion]:
+        """List what a memory said, newest first."""
+        return await self._ledger.memory_history(await self._uid(ref), memory_id, page, tags=visible)
 
     async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:
         """List tags with their counts."""

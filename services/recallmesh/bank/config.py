@@ -3,7 +3,7 @@
 from recallmesh.core.bank import BankConfig
 from recallmesh.core.errors import InvalidArgument
 from recallmesh.core.label import vocabulary_violations
-from recallmesh.core.tunable import retain_violations, tuning_violations
+from recallmesh.core.tunable import consolidation_violations, retain_violations, tuning_violations
 
 
 def check_config(config: BankConfig | None) -> None:
@@ -18,6 +18,7 @@ def check_config(config: BankConfig | None) -> None:
     found = [
         *tuning_violations(config.recall, "config.recall"),
         *retain_violations(config.retain, "config.retain"),
+        *consolidation_violations(config.consolidation, "config.consolidation"),
         *vocabulary_violations(config.labels, "config.labels"),
     ]
     if found:

@@ -1,4 +1,4 @@
-"""``recallmesh bank``: create, list, show, set up and delete banks."""
+"""``recallmesh bank``: create, list, show, set up, consolidate and delete banks."""
 
 import argparse
 import sys
@@ -16,10 +16,12 @@ from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table, printable
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
+from recallmesh.core.errors import MeshError
+from recallmesh.core.operation import OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.tuning import RecallTuning
 from recallmesh.mesh import Faces
-from recallmesh.rpc.text import bank_json, banks_json, effective_json, stats_json
+from recallmesh.rpc.text import bank_json, banks_json, effective_json, operation_json, stats_json
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -31,6 +33,7 @@ async def run(words: argparse.Namespace) -> int:
         "set": _set,
         "export": export_bank,
         "import": import_bank,
+        "consolidate": _consolidate,
         "delete": _delete,
     }
     if words.action == "delete":
@@ -116,7 +119,7 @@ async def _show_effective(words: argparse.Namespace, faces: Faces) -> None:
     if words.json:
         print(effective_json(bank, effective))
     else:
-        print_effective(console(), effective, bank.config.retain)
+        print_effective(console(), effective, bank.config)
 
 
 async def _set(words: argparse.Namespace, banks: Admin) -> None:
@@ -136,6 +139,23 @@ def _changed(words: argparse.Namespace, name: str, config: BankConfig) -> tuple[
     """Return the name and configuration that the command line makes of these."""
     change = changed(words.values, name, config)
     return change.name, replace(change.config, labels=relabelled(words.labels, config.labels))
+
+
+async def _consolidate(words: argparse.Namespace, admin: Admin) -> None:
+    ref = BankRef(words.bank)
+    operation = await admin.consolidate(ref)
+    if not words.no_wait:
+        async for seen in admin.watch_operation(ref, operation.id):
+            operation = seen
+        if operation.state is not OperationState.SUCCEEDED:
+            why = f": {operation.error}" if operation.error else ""
+            raise MeshError(f"operation {operation.id} is {operation.state}{why}")
+    if words.json:
+        print(operation_json(operation))
+    elif words.no_wait:
+        print(f"operation {operation.id} is {operation.state}")
+    else:
+        print(f"{operation.done} new facts looked at, {len(operation.memory_ids)} observations written")
 
 
 async def _delete(words: argparse.Namespace, banks: Admin) -> None:

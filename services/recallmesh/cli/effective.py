@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from recallmesh.cli.keys import RETAIN, written
+from recallmesh.cli.keys import CONSOLIDATION, RETAIN, written
 from recallmesh.cli.screen import print_lines, printable
-from recallmesh.core.bank import RetainTuning
-from recallmesh.core.tunable import RETAIN_TUNABLES, TUNABLES, value_at
+from recallmesh.core.bank import BankConfig, ConsolidationTuning, RetainTuning
+from recallmesh.core.tunable import CONSOLIDATION_TUNABLES, RETAIN_TUNABLES, TUNABLES, value_at
 from recallmesh.core.tuning import EffectiveTuning, TuningOrigin
 
 HEADINGS = ("key", "value", "from", "meaning")
@@ -20,9 +20,9 @@ STYLES = {TuningOrigin.SERVICE: "dim", TuningOrigin.BANK: "bold green", TuningOr
 Row = tuple[str, str, TuningOrigin, str]
 
 
-def print_effective(screen: Console, effective: EffectiveTuning, retain: RetainTuning) -> None:
+def print_effective(screen: Console, effective: EffectiveTuning, config: BankConfig) -> None:
     """Print a table on a terminal, tab-separated lines with a heading in a pipe."""
-    rows = [*_recall(effective), *_retain(retain)]
+    rows = [*_recall(effective), *_retain(config)]
     if not screen.is_terminal:
         print_lines(screen, [HEADINGS, *rows])
         return
@@ -43,12 +43,15 @@ def _recall(effective: EffectiveTuning) -> Iterator[Row]:
             yield one.path, _shown(value), effective.origins[one.path], one.about
 
 
-def _retain(tuning: RetainTuning) -> Iterator[Row]:
-    for one in RETAIN_TUNABLES:
-        value = value_at(tuning, one.path)
-        ours = value == value_at(RetainTuning(), one.path)
-        origin = TuningOrigin.SERVICE if ours else TuningOrigin.BANK
-        yield RETAIN + one.path, _shown(value), origin, one.about
+def _retain(config: BankConfig) -> Iterator[Row]:
+    for prefix, tunables, tuning, service in (
+        (RETAIN, RETAIN_TUNABLES, config.retain, RetainTuning()),
+        (CONSOLIDATION, CONSOLIDATION_TUNABLES, config.consolidation, ConsolidationTuning()),
+    ):
+        for one in tunables:
+            value = value_at(tuning, one.path)
+            origin = TuningOrigin.SERVICE if value == value_at(service, one.path) else TuningOrigin.BANK
+            yield prefix + one.path, _shown(value), origin, one.about
 
 
 def _shown(value: object) -> str:

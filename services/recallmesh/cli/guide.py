@@ -3,9 +3,9 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from recallmesh.cli.keys import BANK_KEYS, NAME, RETAIN, allowed, written
-from recallmesh.core.bank import RetainTuning
-from recallmesh.core.tunable import RETAIN_TUNABLES, TUNABLES, Tunable, value_at
+from recallmesh.cli.keys import BANK_KEYS, CONSOLIDATION, NAME, RETAIN, allowed, written
+from recallmesh.core.bank import ConsolidationTuning, RetainTuning
+from recallmesh.core.tunable import CONSOLIDATION_TUNABLES, RETAIN_TUNABLES, TUNABLES, Tunable, value_at
 from recallmesh.recall.plan import RecallDefaults
 
 WIDTH = 78
@@ -81,9 +81,13 @@ def tuning_page(made: str) -> str:
         (f"`{RETAIN}{one.path}`", one.about, one.unit, allowed(one), _default(RETAIN + one.path), one.row)
         for one in RETAIN_TUNABLES
     ]
+    consolidation = [
+        (f"`{CONSOLIDATION}{one.path}`", one.about, one.unit, allowed(one), _default(CONSOLIDATION + one.path), one.row)
+        for one in CONSOLIDATION_TUNABLES
+    ]
     heading = ("key", "meaning", "unit", "range", "default", "SPEC")
-    parts = (made, PAGE, RECALL, table((heading, *recall)), RETAINED, table((heading, *retain)), SERVICE)
-    return "\n".join(parts)
+    retained = table((heading, *retain, *consolidation))
+    return "\n".join((made, PAGE, RECALL, table((heading, *recall)), RETAINED, retained, SERVICE))
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
@@ -109,6 +113,9 @@ def _said(key: str) -> str:
         return ""
     if key.startswith(RETAIN):
         return written(value_at(RetainTuning(), key.removeprefix(RETAIN)))
+    if key.startswith(CONSOLIDATION):
+        value = value_at(ConsolidationTuning(), key.removeprefix(CONSOLIDATION))
+        return written(value) if value else ""
     value = value_at(RecallDefaults(), key)
     return "" if value is None else written(value)
 

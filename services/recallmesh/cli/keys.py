@@ -6,15 +6,26 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import BankConfig, RetainTuning
+from recallmesh.core.bank import BankConfig, ConsolidationTuning, RetainTuning
 from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.tunable import RETAIN_TUNABLES, TUNABLES, Kind, Tunable, value_at, with_value
+from recallmesh.core.tunable import (
+    CONSOLIDATION_TUNABLES,
+    RETAIN_TUNABLES,
+    TUNABLES,
+    Kind,
+    Tunable,
+    value_at,
+    with_value,
+)
 from recallmesh.core.tuning import RecallTuning
 
 T = TypeVar("T")
+Tuning = TypeVar("Tuning", RetainTuning, ConsolidationTuning)
 
 RETAIN = "retain."
 """What the keys of retain begin with; those of recall are the paths of a tuning as they are."""
+CONSOLIDATION = "consolidation."
+"""What the keys of consolidation begin with."""
 NAME = "name"
 """The key of the bank's own name."""
 NONE = "none"
@@ -25,6 +36,7 @@ ALLOWED = {
     Kind.ARMS: "some of {}, with commas; or none",
     Kind.BOOSTS: "arm:level, with commas, of levels {}; or none",
     Kind.NAMES: "names, with commas; or none",
+    Kind.SCOPES: "tags with commas, sets with semicolons; none: those without tags",
     Kind.SWITCH: Kind.SWITCH.value,
     Kind.CHOICE: "one of {}",
     Kind.TEXT: "any text",
@@ -35,6 +47,7 @@ RECALL_KEYS = {one.path: one for one in TUNABLES}
 BANK_KEYS = {
     **RECALL_KEYS,
     **{RETAIN + one.path: one for one in RETAIN_TUNABLES},
+    **{CONSOLIDATION + one.path: one for one in CONSOLIDATION_TUNABLES},
     NAME: Tunable(NAME, Kind.TEXT, "the bank's name for people", "T14"),
 }
 
@@ -56,17 +69,22 @@ def tuned(pairs: Iterable[str], tuning: RecallTuning) -> RecallTuning:
 
 def changed(values: Iterable[tuple[str, object]], name: str, config: BankConfig) -> BankChange:
     """Return what a bank becomes by what was ``read``; a key without a value is the service's again."""
-    recall, retain = config.recall, config.retain
+    recall, retain, consolidation = config.recall, config.retain, config.consolidation
     for key, value in values:
         if key == NAME:
             name = str(value or "")
         elif key.startswith(RETAIN):
-            field = key.removeprefix(RETAIN)
-            said: dict[str, Any] = {field: getattr(RetainTuning(), field) if value is None else value}
-            retain = replace(retain, **said)
+            retain = _with(retain, RetainTuning(), key.removeprefix(RETAIN), value)
+        elif key.startswith(CONSOLIDATION):
+            consolidation = _with(consolidation, ConsolidationTuning(), key.removeprefix(CONSOLIDATION), value)
         else:
             recall = with_value(recall, key, value)
-    return BankChange(name, replace(config, recall=recall, retain=retain))
+    return BankChange(name, replace(config, recall=recall, retain=retain, consolidation=consolidation))
+
+
+def _with(tuning: Tuning, ours: Tuning, field: str, value: object) -> Tuning:
+    said: dict[str, Any] = {field: getattr(ours, field) if value is None else value}
+    return replace(tuning, **said)
 
 
 def own(config: BankConfig) -> Iterator[str]:
@@ -79,6 +97,10 @@ def own(config: BankConfig) -> Iterator[str]:
         value = value_at(config.retain, one.path)
         if value != value_at(RetainTuning(), one.path):
             yield f"{RETAIN}{one.path}={written(value)}"
+    for one in CONSOLIDATION_TUNABLES:
+        value = value_at(config.consolidation, one.path)
+        if value != value_at(ConsolidationTuning(), one.path):
+            yield f"{CONSOLIDATION}{one.path}={written(value)}"
 
 
 def written(value: object) -> str:
@@ -91,6 +113,8 @@ def written(value: object) -> str:
         return ",".join(name for name in ArmName if name in value) or NONE
     if isinstance(value, Mapping):
         return ",".join(f"{arm}:{value[arm]}" for arm in ArmName if arm in value) or NONE
+    if isinstance(value, tuple) and any(isinstance(part, tuple) for part in value):
+        return ";".join(",".join(part) or NONE for part in value)
     return (",".join(value) or NONE) if isinstance(value, tuple) else str(value)
 
 
@@ -162,6 +186,8 @@ def _parsed(one: Tunable, text: str) -> object:  # noqa: PLR0911 - one line for 
             return {_word(arm.strip(), ARMS): _word(level.strip(), levels) for arm, _, level in halves}
         case Kind.NAMES:
             return _parts(text)
+        case Kind.SCOPES:
+            return tuple(_parts(part.strip()) for part in text.split(";") if part.strip())
         case Kind.TEXT:
             return text
 

@@ -284,10 +284,15 @@ def _add_bank(commands: Commands) -> None:
     imported = actions.add_parser("import", help="fill an empty bank from an exported file")
     imported.add_argument("bank", metavar="B", help="the bank; made on the fly if there is none")
     imported.add_argument("file", metavar="FILE", help="what export wrote, plain or .gz; - for standard input")
+    consolidate = actions.add_parser(
+        "consolidate", help="make observations of what a bank's facts say together, and wait until it is done"
+    )
+    consolidate.add_argument("bank", metavar="B")
+    consolidate.add_argument("--no-wait", action="store_true", help="do not wait; prints the operation")
     delete = actions.add_parser("delete", help="delete a bank and all it holds")
     delete.add_argument("bank", metavar="B")
     delete.add_argument("--yes", action="store_true", help="do not ask")
-    for action in (create, listing, show, setting, export, imported, delete):
+    for action in (create, listing, show, setting, consolidate, export, imported, delete):
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))
         add_json(action)
         add_place(action)

@@ -1,9 +1,10 @@
 """Candidates: what the indexes proposed, as the ledger knows it and the asker may see it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from recallmesh.core.disclosure import may_rest, rests_on
 from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory, Outline
 from recallmesh.core.recall import Outcome
 from recallmesh.core.tags import EVERYTHING, TagTest, passes
@@ -56,11 +57,22 @@ async def read(
         ids = order[begin : begin + wanted - len(found.memories)]
         begin += len(ids)
         there = {memory.id: memory for memory in await known(bank_uid, tuple(ids))}
+        evidence = await _evidence(known, bank_uid, there.values(), admission)
         for memory_id in ids:
             memory = there.get(memory_id)
             refusal = admission.refusal(memory)
+            if refusal is None and memory is not None and not may_rest(memory, evidence, admission.tags):
+                refusal = Outcome.TAG
             if refusal is not None:
                 found.refused[memory_id] = refusal
             elif memory is not None:
                 found.memories.append(memory)
     return found
+
+
+async def _evidence(
+    known: Read[Known], bank_uid: str, memories: Iterable[Known], admission: Admission
+) -> dict[str, Known]:
+    """Read what observations rest on, where that decides whether they may be shown."""
+    ids = rests_on((memory for memory in memories if admission.refusal(memory) is None), admission.tags)
+    return {memory.id: memory for memory in await known(bank_uid, ids)} if ids else {}

@@ -1,10 +1,10 @@
-"""Fusing the arms' ranked lists into one order: RRF for questions, interleaving for near twins."""
+"""Fusing the arms' ranked lists into one order by reciprocal ranks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import fsum
 
-from recallmesh.core.arm import ArmName, Hit
+from recallmesh.core.arm import ArmName
 
 K = 60  # Cormack et al. 2009: damps the head so that no single first place decides
 
@@ -15,14 +15,6 @@ class Fused:
 
     order: list[str]
     scores: dict[str, float]
-
-
-def ranks_of(hits: Sequence[Hit], cap: int = 0) -> dict[str, int]:
-    """Return each memory's rank in a list, from 1; only the first ``cap`` hits count (0: all)."""
-    ranks: dict[str, int] = {}
-    for hit in hits[:cap] if cap else hits:
-        ranks.setdefault(hit.memory_id, len(ranks) + 1)
-    return ranks
 
 
 def fuse(
@@ -54,19 +46,3 @@ def fuse(
         rows.append((-total, -best, memory_id))
     rows.sort()
     return Fused([row[2] for row in rows], scores)
-
-
-def interleave(
-    ranks: Mapping[ArmName, Mapping[str, int]], divisors: Mapping[ArmName, float] | None = None
-) -> list[str]:
-    """Take each list's first, then each list's second, and so on, in the order of the arms given, without repeats.
-
-    RRF averages away what one list alone holds first; a near twin of a fact is often just that. A divided rank counts
-    as if it were that much higher: a divisor of 2 lets an arm put in two where the others put in one.
-    """
-    turns = sorted(
-        (rank / (divisors.get(arm, 1.0) if divisors else 1.0), seat, memory_id)
-        for seat, (arm, places) in enumerate(ranks.items())
-        for memory_id, rank in places.items()
-    )
-    return list(dict.fromkeys(memory_id for _, _, memory_id in turns))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recallmesh.core.arm import ArmName, Hit
+from recallmesh.core.interleaving import interleave, ranks_of
 from recallmesh.core.recall import Fusion
 from recallmesh.recall import boosts, fusion
 
@@ -37,13 +38,13 @@ def order_of(
     ``seats`` is how many of the order will be read (0: all count alike): no boost takes them from other arms' top hits.
     """
     # In the arms' own order, not that of their answers: equal calls give equal answers.
-    ranks = {name: fusion.ranks_of(found[name], cap) for name in ArmName if name in found}
+    ranks = {name: ranks_of(found[name], cap) for name in ArmName if name in found}
     plain = fusion.fuse(ranks, k=k)
-    ids = plain.order if how is Fusion.RRF else fusion.interleave(ranks)
+    ids = plain.order if how is Fusion.RRF else interleave(ranks)
     if divisors.keys().isdisjoint(ranks):
         return Order(ranks, ids, plain.scores)
     favoured = boosts.boosted(ranks, divisors, k)
-    order = favoured.order if how is Fusion.RRF else fusion.interleave(ranks, divisors)
+    order = favoured.order if how is Fusion.RRF else interleave(ranks, divisors)
     return Order(
         ranks,
         boosts.seated(order, ids, ranks, seats),

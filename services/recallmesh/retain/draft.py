@@ -193,6 +193,9 @@ def _shape(bank: Bank, mode: ExtractionMode, fingerprint: str) -> dict[str, obje
 
 def _shape_of(item: RetainItem, tags: tuple[str, ...]) -> dict[str, object]:
     return {
+        **(
+            {"scopes": sorted(sorted(set(tags)) for tags in item.observation_scopes)} if item.observation_scopes else {}
+        ),
         # The time the caller gave, not the time we took for it: the same content again must change nothing. Its offset
         # too: "today" is another day elsewhere.
         "time": None if item.time is None else item.time.isoformat(),

@@ -26,6 +26,7 @@ from recallmesh.core.write import Commit, DocumentWrite, RequestRecord, Write
 from recallmesh.retain.answer import answer_of
 from recallmesh.retain.bulk import BulkLine
 from recallmesh.retain.cast import Cast
+from recallmesh.retain.consolidating import NEVER, Consolidating
 from recallmesh.retain.delivery import Carrier, Vectors, context_text
 from recallmesh.retain.draft import DocumentDraft, Drafter
 from recallmesh.retain.extraction import Extractor, Fact
@@ -64,11 +65,13 @@ class MeshRetainer:
         arm_timeout_s: float = 10.0,
         batches: int = 4,
         batch_timeout_s: float | None = None,
+        consolidation: Consolidating = NEVER,
         on_pending: Callable[[], None] = lambda: None,
     ) -> None:
         """Write to the ledger and to ``arms``, which are those with an index of their own.
 
-        ``batches`` of streams are worked on at once, each for at most ``batch_timeout_s``.
+        ``batches`` of streams are worked on at once, each for at most ``batch_timeout_s``. ``consolidation`` says when
+        what is new is due.
         ``on_pending`` is called when something was left for the outbox or the queue.
         """
         self._ledger = ledger
@@ -77,6 +80,7 @@ class MeshRetainer:
         self._now = now
         self._new_id = new_id
         self._on_pending = on_pending
+        self._consolidation = consolidation
         self._arms = tuple(arms)
         self._drafter = Drafter(tokens, new_id, extractor.fingerprint)
         self._writer = Writer(tokens, new_id, self._arms)
@@ -184,7 +188,9 @@ class MeshRetainer:
                 await progress(done, len(request.items))
             try:
                 # Stamped now: embedding a thousand texts takes longer than the outbox leaves a write to its own call.
-                return await self._ledger.commit(replace(write, at=self._now(), operation_id=operation_id))
+                at = self._now()
+                due = self._consolidation.due(bank, at)
+                return await self._ledger.commit(replace(write, at=at, operation_id=operation_id, consolidate=due))
             except ConflictingWrite:
                 if tries == _COMMIT_TRIES:
                     raise

@@ -63,5 +63,9 @@ class RetainSettings(BaseModel, extra="forbid", frozen=True):
     """The most memories delivered to an arm at once."""
     outbox_lease_s: float = Field(default=60.0, gt=0)
     """How long a worker may take to deliver a batch before another may, in seconds."""
+    consolidation: bool = False
+    """Whether new facts are consolidated into observations, in banks that do not say themselves."""
+    consolidation_delay_s: float = Field(default=5.0, ge=0)
+    """How long after a retain its bank is consolidated, in seconds: what comes meanwhile is consolidated with it."""
     job_lease_s: float = Field(default=30.0, gt=0)
     """How long after a worker's death another takes its operation over, in seconds; one alive keeps it longer."""

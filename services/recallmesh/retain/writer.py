@@ -126,8 +126,14 @@ class Writer:
             for own, fact in zip(ids, facts, strict=True)
         )
         placed = zip((one.at for one in draft.images), draft.image_ids, strict=True)
-        said = said_to_text(draft.item, draft.tags, placed)
-        return ChunkWrite(chunk, memories, known=told is None, said=said, attachments=draft.image_ids)
+        return ChunkWrite(
+            chunk,
+            memories,
+            known=told is None,
+            said=said_to_text(draft.item, draft.tags, placed),
+            attachments=draft.image_ids,
+            scopes=draft.item.observation_scopes,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Protocol
 from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexComparison
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.entity_ledger import EntitySplit
@@ -46,6 +47,10 @@ class Banks(Protocol):
 
     async def bank_stats(self, ref: BankRef) -> BankStats:
         """Count what a bank holds."""
+        ...
+
+    async def consolidate(self, ref: BankRef) -> Operation:
+        """Have what is new consolidated; the operation that waits to do so already is returned, if there is one."""
         ...
 
 
@@ -142,6 +147,12 @@ class Memories(Protocol):
 
     async def delete_memory(self, ref: BankRef, memory_id: str) -> None:
         """Delete a memory for good."""
+        ...
+
+    async def memory_history(
+        self, ref: BankRef, memory_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[MemoryVersion]:
+        """List what a memory said, newest first, without versions that fail the test or whose evidence does."""
         ...
 
     async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:

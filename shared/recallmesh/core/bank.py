@@ -48,6 +48,34 @@ class RetainTuning:
     language: str = "en"
 
 
+class ObservationScope(StrEnum):
+    """Which memories may meet in one observation. What each means, ``core.scope`` tells."""
+
+    COMBINED = "combined"
+    """Those with the same set of tags."""
+    SHARED = "shared"
+    """All of the bank, whatever their tags."""
+    PER_TAG = "per_tag"
+    """Those that have a tag in common, for each tag."""
+    ALL_COMBINATIONS = "all_combinations"
+    """Those that have a set of tags in common, for each such set."""
+    CUSTOM = "custom"
+    """Those that have the tags of a scope that the bank or the item names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationTuning:
+    """How a bank's facts are consolidated into observations.
+
+    ``enabled`` absent: as the service is set up. ``custom_scopes`` are the tag sets of ``CUSTOM``; an empty one stands
+    for the memories without tags.
+    """
+
+    enabled: bool | None = None
+    scope: ObservationScope = ObservationScope.COMBINED
+    custom_scopes: tuple[tuple[str, ...], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class LabelKey:
     """One key of a bank's controlled vocabulary and the values that it may have: labels are written ``key:value``.
@@ -68,6 +96,7 @@ class BankConfig:
 
     recall: RecallTuning = field(default_factory=RecallTuning)
     retain: RetainTuning = field(default_factory=RetainTuning)
+    consolidation: ConsolidationTuning = field(default_factory=ConsolidationTuning)
     labels: tuple[LabelKey, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """What a reader may be told: the one rule of what tag tests keep back, for every call that returns texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from recallmesh.core.attachment import AttachmentOutline
@@ -14,6 +14,24 @@ from recallmesh.core.tags import TagTest, is_open, passes
 def may_show(memory: Memory | Outline, visible: TagTest) -> bool:
     """Tell whether a reader with this test may be shown the memory."""
     return memory.state in VISIBLE_STATES and passes(visible, memory.tags)
+
+
+def rests_on(memories: Iterable[Memory | Outline], visible: TagTest) -> tuple[str, ...]:
+    """Return the ids of the facts that must be asked about before the memories may be shown: observations' evidence.
+
+    An observation says what its facts say. So where a test is in force all of them must pass it, not its tags alone.
+    """
+    if is_open(visible):
+        return ()
+    return tuple(dict.fromkeys(source for memory in memories for source in memory.sources))
+
+
+def may_rest(memory: Memory | Outline, evidence: Mapping[str, Memory | Outline], visible: TagTest) -> bool:
+    """Tell whether a reader with this test may see all that a memory rests on; what is there no more is nothing."""
+    if is_open(visible):
+        return True
+    found = (evidence.get(source) for source in memory.sources)
+    return all(one is None or passes(visible, one.tags) for one in found)
 
 
 def may_show_chunk(chunk: Chunk, outline: ChunkOutline | None, visible: TagTest) -> bool:

@@ -8,6 +8,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.attachment import AttachmentLedger
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexLedger
+from recallmesh.core.consolidation import ConsolidationLedger, HistoryLedger
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.entity_ledger import EntityLedger
@@ -271,6 +272,8 @@ class Ledger(
     ExportLedger,
     IndexLedger,
     AttachmentLedger,
+    ConsolidationLedger,
+    HistoryLedger,
     Protocol,
 ):
     """The whole ledger. A service's constructor asks for the part it uses."""

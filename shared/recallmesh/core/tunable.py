@@ -7,8 +7,10 @@ from math import isfinite
 from typing import Any, cast
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import ExtractionMode, RetainTuning
+from recallmesh.core.bank import ConsolidationTuning, ExtractionMode, ObservationScope, RetainTuning
 from recallmesh.core.errors import FieldViolation
+from recallmesh.core.scope import MOST_SCOPES
+from recallmesh.core.text import tag_violations
 from recallmesh.core.tuning import (
     GRAPH_STRATEGIES,
     RERANK_LIMIT_MAX,
@@ -35,6 +37,7 @@ class Kind(StrEnum):
     NAMES = "names"
     ARMS = "arms"
     BOOSTS = "arms with levels"
+    SCOPES = "sets of tags"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,13 @@ RETAIN_TUNABLES: tuple[Tunable, ...] = (
 )
 """What a bank may set about retain; ``mode`` a call may, too."""
 
+CONSOLIDATION_TUNABLES: tuple[Tunable, ...] = (
+    _switch("enabled", "whether new facts are consolidated by themselves", "T11"),
+    _choice("scope", "which facts may meet in one observation", "T11", tuple(ObservationScope)),
+    Tunable("custom_scopes", Kind.SCOPES, "the tags of each scope, for scope custom", "T11"),
+)
+"""What a bank may set about consolidation."""
+
 _KEYS: Mapping[str, type[StrEnum]] = {"boost_divisors": BoostLevel, "budget_hits": Budget, "budget_shares": Budget}
 
 
@@ -215,6 +225,15 @@ def tuning_violations(tuning: RecallTuning, where: str) -> list[FieldViolation]:
 def retain_violations(tuning: RetainTuning, where: str) -> list[FieldViolation]:
     """Return what is wrong with how a bank takes in what it is told."""
     return _violations(RETAIN_TUNABLES, tuning, where)
+
+
+def consolidation_violations(tuning: ConsolidationTuning, where: str) -> list[FieldViolation]:
+    """Return what is wrong with how a bank's facts are consolidated."""
+    path, scopes = f"{where}.custom_scopes", tuning.custom_scopes
+    found = [fault for place, tags in enumerate(scopes) for fault in tag_violations(f"{path}[{place}]", tags)]
+    if len(scopes) > MOST_SCOPES:
+        found.append(FieldViolation(path, f"has {len(scopes)} scopes; the limit is {MOST_SCOPES}"))
+    return found
 
 
 def _violations(tunables: Iterable[Tunable], tuning: object, where: str) -> list[FieldViolation]:

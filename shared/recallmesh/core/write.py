@@ -36,6 +36,7 @@ class ChunkWrite:
 
     ``known`` says that the memories were left out because the document has a chunk of this digest. Should it have lost
     that chunk meanwhile, the write is refused as ``ConflictingWrite``: stored as it is, the chunk would have none.
+    ``scopes`` are the tag sets that its memories are to be consolidated under; none: as the bank is set up.
     """
 
     chunk: Chunk
@@ -43,6 +44,7 @@ class ChunkWrite:
     known: bool = False
     said: str = ""
     attachments: tuple[str, ...] = ()
+    scopes: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Write:
     The ledger writes its events with it: that it is complete, and the ``decisions`` that memory defense took.
     ``operation_id`` is the operation that it is of, empty when its caller waits.
     ``attachments`` holds at least those of the chunks that the ledger has not yet; each is stored once for a bank.
+    ``consolidate`` is when what is new in it is due to be consolidated; absent: when somebody asks.
     """
 
     bank_uid: str
@@ -95,6 +98,7 @@ class Write:
     operation_id: str = ""
     decisions: tuple[SecurityEvent, ...] = ()
     attachments: tuple[StoredAttachment, ...] = ()
+    consolidate: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from recallmesh.ledger import identity
 from recallmesh.ledger.acquaintance import met
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.entities import get_entity
-from recallmesh.ledger.outbox import Due
-from recallmesh.ledger.removal import Removing
+from recallmesh.ledger.outbox import Due, Removing
 
 
 class SqlEntities:

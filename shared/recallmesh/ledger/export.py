@@ -25,6 +25,7 @@ from recallmesh.ledger.config import config_to_plain
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import memory_counts
 from recallmesh.ledger.entities import read_entities, words
+from recallmesh.ledger.evidence import adopt_observations
 from recallmesh.ledger.keys import claim
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
@@ -65,6 +66,7 @@ class SqlExports:
                 for batch in _batches(some, 1 if kind is StoredAttachment else BATCH):
                     _put(connection, bank_uid, batch, arms, at)
                     counts[kind] = counts.get(kind, 0) + len(batch)
+            adopt_observations(connection, bank_uid)
             return counts[Document], counts[Memory]
 
         return Imported(*await self._database.write(work))

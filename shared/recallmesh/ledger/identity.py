@@ -15,7 +15,7 @@ from recallmesh.ledger.dialect import among
 from recallmesh.ledger.entities import forget_words, learn_words, words
 from recallmesh.ledger.keys import became, claim, hand_over, merge_keys, owners
 from recallmesh.ledger.moment import to_us
-from recallmesh.ledger.removal import Removing
+from recallmesh.ledger.outbox import Removing
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import entities, memory_entities
 from recallmesh.ledger.telling import in_place_of, memories_of, move_mentions, tell_anew

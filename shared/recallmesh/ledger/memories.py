@@ -11,20 +11,25 @@ from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.errors import MemoryNotFound
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
-from recallmesh.core.memory import VISIBLE_STATES, Memory, MemoryState, Outline
+from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory, MemoryState, Outline
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger import documents, entities
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
-from recallmesh.ledger.outbox import Due, put_rows, supersede
+from recallmesh.ledger.evidence import let_go, mark_again
+from recallmesh.ledger.outbox import Due, Removing, put_rows, supersede
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.reading import list_memories, read_chunk_outlines, read_memories, read_outlines
-from recallmesh.ledger.removal import Removing, delete_tags, delete_where, withhold_chunks
+from recallmesh.ledger.removal import delete_tags, delete_where, withhold_chunks
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import memories, memory_tags
+from recallmesh.ledger.versions import EDIT, Changed, keep_versions
 from recallmesh.ledger.writing import insert_tags
+
+_EVIDENCE = frozenset({"text", "tags", "state"})
+"""What of a fact decides whether it is evidence."""
 
 
 class SqlMemories:
@@ -177,6 +182,8 @@ def _change_memory(
     if changes:
         version = row.version + 1
         connection.execute(update(memories).where(which).values(**changes, version=version))
+        said = Changed(row, version, changes.get("text", row.text), changes.get("tags", row.tags), _reason(changes))
+        keep_versions(connection, bank_uid, [said], telling.due.at)
         shown = changes.get("state", row.state) != MemoryState.INVALIDATED.value
         action = OutboxAction.INDEX if shown else OutboxAction.REMOVE
         supersede(connection, bank_uid, [memory_id])
@@ -187,4 +194,22 @@ def _change_memory(
     if "tags" in changes:
         delete_tags(connection, bank_uid, [(memory_id, unpack(row.tags))])
         insert_tags(connection, bank_uid, [memory])
+    if memory.fact_type is not FactType.OBSERVATION and changes.keys() & _EVIDENCE:
+        _consolidate_again(connection, bank_uid, memory, telling)
     return memory
+
+
+def _consolidate_again(connection: Connection, bank_uid: str, memory: Memory, telling: Removing) -> None:
+    """Let observations rest no more on what a fact said or was, and look at what it says now."""
+    doomed = let_go(connection, bank_uid, [memory.id], telling, deleted=False)
+    if doomed:
+        delete_where(connection, bank_uid, among(memories.c.id, doomed), telling)
+    if memory.state is MemoryState.ACTIVE:
+        mark_again(connection, bank_uid, memory.id, telling.due.at)
+
+
+def _reason(changes: dict[str, Any]) -> str:
+    state = changes.get("state")
+    if state is not None:
+        return f"{EDIT}: {'invalidated' if state == MemoryState.INVALIDATED.value else 'restored'}"
+    return f"{EDIT}: {', '.join(name for name in ('text', 'tags', 'context') if name in changes)}"

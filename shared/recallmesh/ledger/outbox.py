@@ -52,6 +52,14 @@ class Due:
     own_for: timedelta = timedelta()
 
 
+@dataclass(frozen=True, slots=True)
+class Removing:
+    """Who is told of a change, and when."""
+
+    arms: tuple[ArmName, ...]
+    due: Due
+
+
 def put_rows(
     connection: Connection,
     bank_uid: str,

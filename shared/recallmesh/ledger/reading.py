@@ -13,7 +13,7 @@ from recallmesh.core.document import ChunkOutline
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.memory import Memory, Mention, Outline
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.core.tags import passes
+from recallmesh.core.tags import TagTest, is_open, passes
 from recallmesh.ledger.decoder import Decoder, outlines
 from recallmesh.ledger.dialect import among_bound, in_one_row
 from recallmesh.ledger.keys import became
@@ -96,10 +96,21 @@ def list_memories(connection: Connection, bank_uid: str, wanted: MemoryFilter, p
     while more and len(found) <= page.size:
         size = max(BATCH, page.size + 1)
         rows = connection.execute(_filtered(bank_uid, wanted).where(memories.c.id > after).limit(size)).all()
-        found.extend(row for row in rows if passes(wanted.tags, unpack(row.tags)))
+        found.extend(_passing(connection, bank_uid, rows, wanted.tags))
         more = len(rows) == size
         after = rows[-1].id if rows else after
     return cut(_decoded(connection, bank_uid, found[: page.size + 1]), page.size, lambda memory: memory.id)
+
+
+def _passing(connection: Connection, bank_uid: str, rows: Sequence[Any], test: TagTest) -> list[Any]:
+    """Return the rows that pass the test, an observation only if all that it rests on does."""
+    passing = [row for row in rows if passes(test, unpack(row.tags))]
+    sources = {row.id: unpack(row.sources) for row in passing if row.sources and not is_open(test)}
+    if not sources:
+        return passing
+    evidence = {one.id: one for one in read_outlines(connection, bank_uid, chain.from_iterable(sources.values()))}
+    hidden = {one.id for one in evidence.values() if not passes(test, one.tags)}
+    return [row for row in passing if hidden.isdisjoint(sources.get(row.id, ()))]
 
 
 def mentions_by_id(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> dict[str, Mention]:

@@ -1,31 +1,35 @@
 """Memories deleted, with all that only they held."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, select, update
 
-from recallmesh.core.arm import ArmName
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger.attachments import delete_chunks, forget_attachments
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.entities import delete_orphans
-from recallmesh.ledger.outbox import Due, put_rows, supersede
+from recallmesh.ledger.evidence import let_go
+from recallmesh.ledger.outbox import Removing, put_rows, supersede
 from recallmesh.ledger.rows import unpack
 from recallmesh.ledger.schema import chunks, is_retiring, memories, memory_entities, memory_tags
 
 
-@dataclass(frozen=True, slots=True)
-class Removing:
-    """Who is told of a removal, and when."""
-
-    arms: tuple[ArmName, ...]
-    due: Due
-
-
 def delete_where(connection: Connection, bank_uid: str, which: ColumnElement[bool], removing: Removing) -> int:
-    """Delete the bank's memories of which a condition is true; returns how many there were."""
+    """Delete the bank's memories of which a condition is true; returns how many there were.
+
+    Observations that are left with too little evidence go with them, uncounted.
+    """
+    rows = _rows(connection, bank_uid, which)
+    if rows:
+        doomed = let_go(connection, bank_uid, [row.id for row in rows], removing, deleted=True)
+        _delete(connection, bank_uid, rows, removing)
+        if doomed:
+            delete_where(connection, bank_uid, among(memories.c.id, doomed), removing)
+    return len(rows)
+
+
+def _rows(connection: Connection, bank_uid: str, which: ColumnElement[bool]) -> Sequence[Any]:
     query = (
         select(
             memories.c.id,
@@ -39,17 +43,18 @@ def delete_where(connection: Connection, bank_uid: str, which: ColumnElement[boo
         .order_by(memories.c.id)
         .with_for_update()
     )
-    rows = connection.execute(query).all()
-    if rows:
-        ids = [row.id for row in rows]
-        connection.execute(delete(memories).where(memories.c.bank_uid == bank_uid, among(memories.c.id, ids)))
-        _delete_links(connection, bank_uid, rows)
-        _close_gaps(connection, bank_uid, rows)
-        supersede(connection, bank_uid, ids)
-        # One more than the memory had, so that whatever an index still holds or gets late is older.
-        versions = [(row.id, row.version + 1) for row in rows]
-        put_rows(connection, bank_uid, OutboxAction.REMOVE, versions, removing.arms, removing.due)
-    return len(rows)
+    return connection.execute(query).all()
+
+
+def _delete(connection: Connection, bank_uid: str, rows: Sequence[Any], removing: Removing) -> None:
+    ids = [row.id for row in rows]
+    connection.execute(delete(memories).where(memories.c.bank_uid == bank_uid, among(memories.c.id, ids)))
+    _delete_links(connection, bank_uid, rows)
+    _close_gaps(connection, bank_uid, rows)
+    supersede(connection, bank_uid, ids)
+    # One more than the memory had, so that whatever an index still holds or gets late is older.
+    versions = [(row.id, row.version + 1) for row in rows]
+    put_rows(connection, bank_uid, OutboxAction.REMOVE, versions, removing.arms, removing.due)
 
 
 def retired_by(write_id: str) -> ColumnElement[bool]:
@@ -81,7 +86,10 @@ def _close_gaps(connection: Connection, bank_uid: str, rows: Sequence[Any]) -> N
     A chunk whose document has moved on goes with its last memory. Another stays, so that the same content again brings
     back nothing; its words are withheld, and forgotten once no memory has come of them.
     """
-    of_documents = (memories.c.bank_uid == bank_uid) & among(memories.c.document_id, {row.document_id for row in rows})
+    documents = {row.document_id for row in rows} - {""}
+    if not documents:
+        return
+    of_documents = (memories.c.bank_uid == bank_uid) & among(memories.c.document_id, documents)
     orphaned = among(memories.c.previous_id, (row.id for row in rows))
     connection.execute(update(memories).where(of_documents, orphaned).values(previous_id=""))
     chunk_ids = {row.chunk_id for row in rows if row.chunk_id}

@@ -11,6 +11,7 @@ from recallmesh.core.ledger import Ledger
 from recallmesh.ledger.answers import once
 from recallmesh.ledger.attachments import SqlAttachments
 from recallmesh.ledger.banks import SqlBanks
+from recallmesh.ledger.consolidation import SqlConsolidation
 from recallmesh.ledger.database import Database, open_database
 from recallmesh.ledger.entity_changes import SqlEntities
 from recallmesh.ledger.events import SqlEvents
@@ -21,6 +22,7 @@ from recallmesh.ledger.memories import SqlMemories
 from recallmesh.ledger.migration import current_revision, migrate_now
 from recallmesh.ledger.operations import SqlOperations
 from recallmesh.ledger.schema import HEAD
+from recallmesh.ledger.versions import SqlHistory
 from recallmesh.ledger.webhooks import SqlWebhooks
 from recallmesh.ledger.writes import SqlWrites
 
@@ -47,6 +49,8 @@ class SqlLedger(
     SqlExports,
     SqlIndexes,
     SqlAttachments,
+    SqlConsolidation,
+    SqlHistory,
 ):
     """The whole ledger on one SQL database; several processes may open the same."""
 

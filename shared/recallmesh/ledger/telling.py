@@ -8,8 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, literal, select, update
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger.dialect import among, insert_from
-from recallmesh.ledger.outbox import put_rows, supersede
-from recallmesh.ledger.removal import Removing
+from recallmesh.ledger.outbox import Removing, put_rows, supersede
 from recallmesh.ledger.rows import pack, unpack
 from recallmesh.ledger.schema import memories, memory_entities
 

@@ -12,7 +12,7 @@ from recallmesh.ledger import operations, outbox
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import known_digests
 from recallmesh.ledger.moment import to_us
-from recallmesh.ledger.removal import Removing, delete_where, retired_by
+from recallmesh.ledger.removal import delete_where, retired_by
 from recallmesh.ledger.schema import is_retiring, memories
 from recallmesh.ledger.writing import commit_write, find_request
 
@@ -44,7 +44,7 @@ class SqlWrites:
 
     async def retire(self, bank_uid: str, write_id: str, arms: tuple[ArmName, ...], at: datetime) -> int:
         """Delete the memories that a write left to retire; the outbox rows are due at once, under the write's id."""
-        removing = Removing(arms, outbox.Due(at, write_id))
+        removing = outbox.Removing(arms, outbox.Due(at, write_id))
         return await self._database.write(
             lambda connection: delete_where(connection, bank_uid, retired_by(write_id), removing)
         )

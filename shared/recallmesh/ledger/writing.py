@@ -15,6 +15,7 @@ from recallmesh.ledger.banks import lock_bank
 from recallmesh.ledger.documents import store_document
 from recallmesh.ledger.entities import resolve
 from recallmesh.ledger.events import put_retained
+from recallmesh.ledger.evidence import keep_scopes, make_due, mark_facts, take_up_observations
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
 from recallmesh.ledger.rows import memory_row
@@ -45,6 +46,10 @@ def commit_write(connection: Connection, write: Write, *, new_id: Callable[[], s
     drafts = [memory for document in stored for memory in document.added]
     added = _with_mentions(drafts, resolve(connection, write, drafts, new_id))
     insert_memories(connection, write.bank_uid, added)
+    take_up_observations(connection, write.bank_uid, added)
+    keep_scopes(connection, write.bank_uid, _scopes(write, {memory.id for memory in added}))
+    if added and write.consolidate is not None:
+        make_due(connection, write.bank_uid, write.consolidate)
     due = Due(write.at, write_id, own_for)
     versions = [(memory.id, memory.version) for memory in added]
     put_rows(connection, write.bank_uid, OutboxAction.INDEX, versions, write.arms, due)
@@ -81,6 +86,7 @@ def insert_memories(connection: Connection, bank_uid: str, added: Iterable[Memor
         return
     connection.execute(_PUT, rows)
     insert_tags(connection, bank_uid, added)
+    mark_facts(connection, bank_uid, added)
     mentions = [
         {
             "bank_uid": bank_uid,
@@ -93,6 +99,11 @@ def insert_memories(connection: Connection, bank_uid: str, added: Iterable[Memor
     ]
     if mentions:
         connection.execute(_PUT_MENTIONS, mentions)
+
+
+def _scopes(write: Write, added: set[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    chunks = [chunk for document in write.documents for chunk in document.chunks if chunk.scopes]
+    return {memory.id: chunk.scopes for chunk in chunks for memory in chunk.memories if memory.id in added}
 
 
 def insert_tags(connection: Connection, bank_uid: str, tagged: Iterable[Memory]) -> None:

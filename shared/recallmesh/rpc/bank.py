@@ -12,6 +12,7 @@ from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.event import Events
 from recallmesh.core.export import Moves
+from recallmesh.core.operation import Operation
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.bank import (
@@ -23,6 +24,7 @@ from recallmesh.rpc.codec.bank import (
     stats_from_pb,
     stats_to_pb,
 )
+from recallmesh.rpc.codec.operation import operation_from_pb, operation_to_pb
 from recallmesh.rpc.event import EventServicer
 from recallmesh.rpc.index import IndexServicer
 from recallmesh.rpc.moves import pieces_of
@@ -96,6 +98,10 @@ class BankServicer(EventServicer, IndexServicer):
             return pb.ImportBankResponse(document_count=found.documents, memory_count=found.memories)
         raise InvalidArgument(FieldViolation("bank_id", "is required: the stream holds nothing"))
 
+    async def Consolidate(self, request: pb.ConsolidateRequest, context: Context) -> pb.ConsolidateResponse:
+        operation = await self._banks.consolidate(bank_ref(request.bank_id, tenant_of(context)))
+        return pb.ConsolidateResponse(operation=operation_to_pb(operation))
+
 
 class RemoteBanks:
     """Banks at the other end of a channel."""
@@ -149,3 +155,9 @@ class RemoteBanks:
         request = partial(pb.GetBankStatsRequest, bank_id=ref.bank_id)
         found = await unary(self._banks.GetBankStats, request, timeout_s=self._timeout_s, tenant=ref.tenant)
         return stats_from_pb(found.stats)
+
+    async def consolidate(self, ref: BankRef) -> Operation:
+        """Have what is new consolidated."""
+        request = partial(pb.ConsolidateRequest, bank_id=ref.bank_id)
+        found = await unary(self._banks.Consolidate, request, timeout_s=self._timeout_s, tenant=ref.tenant)
+        return operation_from_pb(found.operation)

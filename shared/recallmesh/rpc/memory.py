@@ -8,6 +8,7 @@ import grpc.aio
 
 from recallmesh.core.admin import Memories
 from recallmesh.core.bank import BankRef
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.entity import TagCount
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory
@@ -16,7 +17,7 @@ from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.bank import bank_ref
 from recallmesh.rpc.codec.listing import edit_from_pb, edit_to_pb, filter_from_pb, filter_to_pb
-from recallmesh.rpc.codec.memory import memory_from_pb, memory_to_pb
+from recallmesh.rpc.codec.memory import memory_from_pb, memory_to_pb, version_from_pb, version_to_pb
 from recallmesh.rpc.codec.tag import tag_count_from_pb, tag_count_to_pb, tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.request import tenant_of
@@ -69,6 +70,21 @@ class MemoryServicer(memory_service_pb2_grpc.MemoryServiceServicer):
     async def DeleteMemory(self, request: pb.DeleteMemoryRequest, context: Context) -> pb.DeleteMemoryResponse:
         await self._memories.delete_memory(bank_ref(request.bank_id, tenant_of(context)), request.memory_id)
         return pb.DeleteMemoryResponse()
+
+    async def GetMemoryHistory(
+        self, request: pb.GetMemoryHistoryRequest, context: Context
+    ) -> pb.GetMemoryHistoryResponse:
+        tenant = tenant_of(context)
+
+        def write(page: Page[MemoryVersion]) -> pb.GetMemoryHistoryResponse:
+            rows = [version_to_pb(version) for version in page.rows]
+            token = token_to_pb(request, page.next_after, tenant)
+            return pb.GetMemoryHistoryResponse(versions=rows, next_page_token=token)
+
+        wanted = page_from_pb(request, request.page_size, request.page_token, tenant)
+        ref, visible = bank_ref(request.bank_id, tenant), tag_test_from_pb(request.tags)
+        read = partial(self._memories.memory_history, ref, request.memory_id, visible=visible)
+        return await page_to_pb(read, wanted, write)
 
     async def ListTags(self, request: pb.ListTagsRequest, context: Context) -> pb.ListTagsResponse:
         tenant = tenant_of(context)
@@ -124,6 +140,20 @@ class RemoteMemories:
         """Delete a memory for good."""
         request = partial(pb.DeleteMemoryRequest, bank_id=ref.bank_id, memory_id=memory_id)
         await unary(self._memories.DeleteMemory, request, timeout_s=self._timeout_s, tenant=ref.tenant)
+
+    async def memory_history(
+        self, ref: BankRef, memory_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[MemoryVersion]:
+        """List what a memory said; the keys to go on from are page tokens."""
+
+        def request() -> pb.GetMemoryHistoryRequest:
+            tags = tag_test_to_pb(visible)
+            return pb.GetMemoryHistoryRequest(
+                bank_id=ref.bank_id, memory_id=memory_id, tags=tags, page_size=page.size, page_token=page.after
+            )
+
+        found = await unary(self._memories.GetMemoryHistory, request, timeout_s=self._timeout_s, tenant=ref.tenant)
+        return Page(tuple(version_from_pb(version) for version in found.versions), found.next_page_token)
 
     async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:
         """List tags with their counts; the keys to go on from are page tokens."""

@@ -1,6 +1,8 @@
 """The metrics of one process, in a registry of its own; names carry their unit."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from recallmesh.core.consolidation import Backlog
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Bucket bounds: from a call in process to a rerank of 300 pairs on a busy CPU."""
@@ -49,6 +51,24 @@ class Metrics:
             buckets=SECONDS,
             registry=self.registry,
         )
+
+        self.consolidation_backlog = Gauge(
+            "recallmesh_consolidation_backlog",
+            "What consolidation has yet to do: new facts of the banks that are due, observations to write anew.",
+            ["kind"],
+            registry=self.registry,
+        )
+        self.consolidation_wait = Gauge(
+            "recallmesh_consolidation_wait_seconds",
+            "How long the bank has waited that has been due for longest.",
+            registry=self.registry,
+        )
+
+    def observe_backlog(self, backlog: Backlog) -> None:
+        """Set what consolidation has yet to do."""
+        self.consolidation_backlog.labels("facts").set(backlog.facts)
+        self.consolidation_backlog.labels("observations").set(backlog.observations)
+        self.consolidation_wait.set(backlog.age.total_seconds())
 
     def observe_rpc(self, method: str, code: str, seconds: float) -> None:
         """Count one finished RPC."""

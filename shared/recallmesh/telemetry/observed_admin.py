@@ -6,6 +6,7 @@ from recallmesh.core.admin import Admin
 from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexComparison
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
@@ -55,6 +56,10 @@ class ObservedBanks:
     async def bank_stats(self, ref: BankRef) -> BankStats:
         """As administration does."""
         return await self._guard.run("bank_stats", self._admin.bank_stats(ref))
+
+    async def consolidate(self, ref: BankRef) -> Operation:
+        """As administration does."""
+        return await self._guard.run("consolidate", self._admin.consolidate(ref))
 
 
 class ObservedMoves:
@@ -157,6 +162,14 @@ class ObservedMemories:
     async def delete_memory(self, ref: BankRef, memory_id: str) -> None:
         """As administration does."""
         await self._guard.run("delete_memory", self._admin.delete_memory(ref, memory_id))
+
+    async def memory_history(
+        self, ref: BankRef, memory_id: str, page: PageRequest, *, visible: TagTest = EVERYTHING
+    ) -> Page[MemoryVersion]:
+        """As administration does."""
+        return await self._guard.run(
+            "memory_history", self._admin.memory_history(ref, memory_id, page, visible=visible)
+        )
 
     async def list_tags(self, ref: BankRef, page: PageRequest) -> Page[TagCount]:
         """As administration does."""

@@ -478,7 +478,9 @@ class GetMemoryHistoryRequest(_message.Message):
     """The next_page_token of the page before, with otherwise the same arguments. Empty: from the start."""
     @_builtins.property
     def tags(self) -> _tag_pb2.TagTest:
-        """The test that the memory's tags must pass, else it is NOT_FOUND. Absent: none."""
+        """The test that the memory's tags must pass, and those of an observation's evidence, else it is NOT_FOUND. Versions
+        whose tags or evidence do not pass are left out. Absent: none.
+        """
 
     def __init__(
         self,
@@ -557,6 +559,7 @@ class MemoryVersion(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     SOURCE_IDS_FIELD_NUMBER: _builtins.int
     QUOTES_FIELD_NUMBER: _builtins.int
+    TAGS_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """Its number, from 1."""
     text: _builtins.str
@@ -575,6 +578,10 @@ class MemoryVersion(_message.Message):
     def quotes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Words of the evidence, by memory id."""
 
+    @_builtins.property
+    def tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Its tags."""
+
     def __init__(
         self,
         *,
@@ -584,10 +591,11 @@ class MemoryVersion(_message.Message):
         reason: _builtins.str = ...,
         source_ids: _abc.Iterable[_builtins.str] | None = ...,
         quotes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        tags: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "quotes", b"quotes", "reason", b"reason", "source_ids", b"source_ids", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "quotes", b"quotes", "reason", b"reason", "source_ids", b"source_ids", "tags", b"tags", "text", b"text", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

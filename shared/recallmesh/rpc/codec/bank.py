@@ -2,9 +2,19 @@
 
 from google.protobuf.message import Message
 
-from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats, ExtractionMode, LabelKey, RetainTuning
+from recallmesh.core.bank import (
+    Bank,
+    BankConfig,
+    BankRef,
+    BankStats,
+    ConsolidationTuning,
+    ExtractionMode,
+    LabelKey,
+    ObservationScope,
+    RetainTuning,
+)
 from recallmesh.core.errors import FieldViolation, InvalidArgument, Unimplemented
-from recallmesh.rpc.codec.enums import EXTRACTION_MODE
+from recallmesh.rpc.codec.enums import EXTRACTION_MODE, OBSERVATION_SCOPE
 from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb
 from recallmesh.rpc.codec.tuning import tuning_from_pb, tuning_to_pb
 from recallmesh.v1 import bank_pb2
@@ -41,6 +51,7 @@ def config_to_pb(config: BankConfig) -> bank_pb2.BankConfig:
     return bank_pb2.BankConfig(
         recall=tuning_to_pb(config.recall),
         retain=retain_tuning_to_pb(config.retain),
+        consolidation=consolidation_to_pb(config.consolidation),
         labels=[label_key_to_pb(one) for one in config.labels],
     )
 
@@ -48,11 +59,33 @@ def config_to_pb(config: BankConfig) -> bank_pb2.BankConfig:
 def config_from_pb(message: bank_pb2.BankConfig, *, door: bool) -> BankConfig:
     """Read a bank's settings."""
     if door:
-        refuse_unoffered(message, "config", "consolidation", "defense")
+        refuse_unoffered(message, "config", "defense")
     return BankConfig(
         tuning_from_pb(message.recall, "config.recall", door=door),
         retain_tuning_from_pb(message.retain, door=door),
+        consolidation_from_pb(message.consolidation, door=door),
         labels=tuple(label_key_from_pb(one) for one in message.labels),
+    )
+
+
+def consolidation_to_pb(tuning: ConsolidationTuning) -> bank_pb2.ConsolidationTuning:
+    """Write how a bank's facts are consolidated."""
+    return bank_pb2.ConsolidationTuning(
+        enabled=tuning.enabled,
+        scope=OBSERVATION_SCOPE.to_pb(tuning.scope),
+        custom_scopes=[bank_pb2.ScopeTags(tags=tags) for tags in tuning.custom_scopes],
+    )
+
+
+def consolidation_from_pb(message: bank_pb2.ConsolidationTuning, *, door: bool) -> ConsolidationTuning:
+    """Read how a bank's facts are consolidated; what is absent is the default."""
+    scope = ObservationScope.COMBINED
+    if message.scope:
+        scope = OBSERVATION_SCOPE.read(message.scope, "config.consolidation.scope", door=door)
+    return ConsolidationTuning(
+        enabled=message.enabled if message.HasField("enabled") else None,
+        scope=scope,
+        custom_scopes=tuple(tuple(one.tags) for one in message.custom_scopes),
     )
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import ExtractionMode
+from recallmesh.core.bank import ExtractionMode, ObservationScope
 from recallmesh.core.defense import DefenseAction, DefenseDetector
 from recallmesh.core.encoder import EmbedKind
 from recallmesh.core.errors import FieldViolation, InvalidArgument
@@ -98,6 +98,9 @@ BOOST_LEVEL = EnumCodec(tuning_pb2.BoostLevel, BoostLevel, "BOOST_LEVEL", fallba
 RECENCY_CURVE = EnumCodec(tuning_pb2.RecencyCurve, RecencyCurve, "RECENCY_CURVE", fallback=RecencyCurve.LINEAR)
 TUNING_ORIGIN = EnumCodec(tuning_pb2.TuningOrigin, TuningOrigin, "TUNING_ORIGIN", fallback=TuningOrigin.SERVICE)
 EXTRACTION_MODE = EnumCodec(bank_pb2.ExtractionMode, ExtractionMode, "EXTRACTION_MODE", fallback=ExtractionMode.CONCISE)
+OBSERVATION_SCOPE = EnumCodec(
+    bank_pb2.ObservationScope, ObservationScope, "OBSERVATION_SCOPE", fallback=ObservationScope.COMBINED
+)
 UPDATE_MODE = EnumCodec(retain_service_pb2.UpdateMode, UpdateMode, "UPDATE_MODE", fallback=UpdateMode.REPLACE)
 DELIVERY_STATE = EnumCodec(
     retain_service_pb2.DeliveryState, DeliveryState, "DELIVERY_STATE", fallback=DeliveryState.PENDING

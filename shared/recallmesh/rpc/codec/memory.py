@@ -1,5 +1,6 @@
 """Memories on the wire."""
 
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.memory import CausalLink, Memory, Mention
 from recallmesh.rpc.codec.enums import FACT_TYPE, MEMORY_STATE
 from recallmesh.rpc.codec.time import (
@@ -10,7 +11,7 @@ from recallmesh.rpc.codec.time import (
     occurrence_to_pb,
     offset_to_pb,
 )
-from recallmesh.v1 import memory_pb2
+from recallmesh.v1 import memory_pb2, memory_service_pb2
 
 
 def memory_to_pb(memory: Memory) -> memory_pb2.Memory:
@@ -98,3 +99,28 @@ def cause_to_pb(cause: CausalLink) -> memory_pb2.CausalLink:
 def cause_from_pb(message: memory_pb2.CausalLink) -> CausalLink:
     """Read a causal link."""
     return CausalLink(message.cause_id, message.weight)
+
+
+def version_to_pb(version: MemoryVersion) -> memory_service_pb2.MemoryVersion:
+    """Write one version of a memory."""
+    return memory_service_pb2.MemoryVersion(
+        version=version.version,
+        text=version.text,
+        create_time=moment_to_pb(version.created),
+        reason=version.reason,
+        source_ids=sorted(version.quotes),
+        quotes=version.quotes,
+        tags=version.tags,
+    )
+
+
+def version_from_pb(message: memory_service_pb2.MemoryVersion) -> MemoryVersion:
+    """Read one version of a memory out of an answer."""
+    return MemoryVersion(
+        version=message.version,
+        text=message.text,
+        created=moment_from_pb(message.create_time, "version.create_time"),
+        reason=message.reason,
+        tags=tuple(message.tags),
+        quotes=dict(message.quotes),
+    )

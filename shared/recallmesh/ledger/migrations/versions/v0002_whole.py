@@ -20,6 +20,7 @@ def upgrade() -> None:
     _webhooks()
     add_keys()
     _attachments()
+    _consolidation()
 
 
 def _chunks() -> None:
@@ -128,3 +129,67 @@ def _attachments() -> None:
         ),
     )
     op.create_index("chunk_attachments_attachment", "chunk_attachments", ["bank_uid", "attachment_id"])
+
+
+def _consolidation() -> None:
+    """Keep what is new, what is due, observations and their evidence, and what memories said before."""
+
+    def bank() -> sa.Column[str]:
+        return sa.Column("bank_uid", sa.String(36), sa.ForeignKey("banks.uid", ondelete="CASCADE"), primary_key=True)
+
+    op.create_table(
+        "new_facts",
+        bank(),
+        sa.Column("memory_id", sa.String(36), primary_key=True),
+        sa.Column("again", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.execute("INSERT INTO new_facts (bank_uid, memory_id) SELECT bank_uid, id FROM memories")
+    op.create_table(
+        "fact_scopes",
+        bank(),
+        sa.Column("memory_id", sa.String(36), primary_key=True),
+        sa.Column("scopes", sa.Text(), nullable=False),
+    )
+    op.create_table("consolidations", bank(), sa.Column("due", sa.BigInteger(), nullable=False))
+    op.create_index("consolidations_due", "consolidations", ["due"])
+    op.create_table(
+        "observations",
+        bank(),
+        sa.Column("id", sa.String(36), primary_key=True),
+        sa.Column("scope", sa.Text(), nullable=False),
+        sa.Column("stale", sa.Boolean(), nullable=False),
+    )
+    stale = sa.column("stale", sa.Boolean()).is_(True)
+    op.create_index("observations_stale", "observations", ["bank_uid"], sqlite_where=stale, postgresql_where=stale)
+    op.create_table(
+        "evidence",
+        bank(),
+        sa.Column("observation_id", sa.String(36), primary_key=True),
+        sa.Column("memory_id", sa.String(36), primary_key=True),
+        sa.Column("from_version", sa.Integer(), primary_key=True),
+        sa.Column("to_version", sa.Integer()),
+        sa.Column("scope", sa.Text(), nullable=False),
+        sa.Column("told", sa.Boolean(), nullable=False),
+        sa.Column("quote", sa.Text(), nullable=False),
+    )
+    op.create_index("evidence_memory", "evidence", ["bank_uid", "memory_id"])
+    current = sa.text("to_version IS NULL")
+    op.create_index(
+        "evidence_once",
+        "evidence",
+        ["bank_uid", "memory_id", "scope"],
+        unique=True,
+        sqlite_where=current,
+        postgresql_where=current,
+    )
+    op.create_table(
+        "memory_versions",
+        bank(),
+        sa.Column("memory_id", sa.String(36), primary_key=True),
+        sa.Column("version", sa.Integer(), primary_key=True),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("tags", sa.Text(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+    )
