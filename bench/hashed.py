@@ -58,6 +58,8 @@ class MeteredEmbedder:
         self.cpu_s = 0.0
         self.texts = 0
         self.query_calls = 0
+        self.calls: list[tuple[str, ...]] = []
+        """The texts of each call, until somebody clears them."""
 
     async def info(self) -> EmbedderInfo:
         """Tell what the model is."""
@@ -66,6 +68,7 @@ class MeteredEmbedder:
     async def embed(self, texts: tuple[str, ...], kind: EmbedKind) -> tuple[Vector, ...]:
         """Embed, and take the time: right while nothing else of the process works, as before a commit."""
         self.texts += len(texts)
+        self.calls.append(texts)
         self.query_calls += kind is EmbedKind.QUERY
         wall, cpu = perf_counter(), process_time()
         try:

@@ -42,6 +42,8 @@ async def measure_retain(
     return {
         "retain, items/s": len(many) / sum(whole.walls) * 1000,
         "retain, items/s without the model": len(many) / ours_wall * 1000,
+        "retain: the embedder's own part alone, items/s": len(many) / model_wall,
+        "ratio: retain / the embedder's own part alone": model_wall * 1000 / sum(whole.walls),
         "retain, texts embedded an item": texts / len(many),
         "retain, CPU ms an item: model": model_cpu * 1000 / len(many),
         "retain, CPU ms an item: ours": (whole.cpu_ms + whole.worker_ms - model_cpu * 1000) / len(many),

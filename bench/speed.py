@@ -13,6 +13,7 @@ from typing import Any
 
 from bench import corpus
 from bench.hashed import HashedEmbedder, MeteredEmbedder
+from bench.loading import measure_bulk
 from bench.recalling import measure_fresh, measure_recall
 from bench.results import write_result
 from bench.retaining import measure_retain
@@ -53,6 +54,7 @@ async def measure(size: int, *, queries: int, reranked: int, fake: bool) -> Figu
             async with open_assembly(settings, frozenset(), embedder=metered) as assembly:
                 found: Figures = {"embedder": "hashed words" if fake else "packaged model"}
                 found |= await measure_retain(assembly, BANK, items, metered, Path(folder))
+                found |= await measure_bulk(assembly, items, metered)
                 found |= await measure_fresh(assembly, BANK, items, queries // 2)
             # A bank is mostly asked by a process that opened it, not by the one that just filled it.
             async with open_assembly(settings, frozenset(), embedder=metered) as assembly:
