@@ -31,8 +31,9 @@ LINES = frozenset({".jsonl", ".ndjson"})
 BY_EXTRA = {"selectolax", "pypdf", "yaml"}
 FILE_BYTES = 20 << 20
 """The largest file that is read: a book has a tenth of it. It is read whole."""
-PART_BYTES = 128 << 10
-"""UTF-8 bytes of a call: what the packaged model embeds well within a call's deadline. A longer file has parts."""
+PART_BYTES = 64 << 10
+"""UTF-8 bytes of a call: what the packaged model embeds in a few seconds, and on a busy machine within a call's
+deadline. A longer file has parts."""
 PART_ITEMS = 500
 
 
