@@ -1,6 +1,7 @@
 """``recallmesh entity``: list, show, merge, split and name entities, and tell what a name would mean."""
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Iterable
 from uuid import UUID
@@ -21,6 +22,10 @@ from recallmesh.core.resolution import Comparison, EntityExplanation, EntityQues
 from recallmesh.rpc.text import entities_json, entity_json, explanation_json, split_json
 
 PAGE = 1000
+SETTLED_S = 20.0
+"""How long a change waits until every arm has it: in this process, who would deliver it ends with the command."""
+STEP_S = 0.1
+CHANGES = frozenset({"merge", "split", "alias"})
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -37,6 +42,8 @@ async def run(words: argparse.Namespace) -> int:
         words.moment = moment(words.time, "time") if words.time else None
     async with open_place(words) as faces:
         await actions[words.action](words, faces.admin, BankRef(words.bank))
+        if words.action in CHANGES:
+            await _settle(faces.admin, BankRef(words.bank))
     return 0
 
 
@@ -163,6 +170,17 @@ async def _meant(named: str, entities: Entities, ref: BankRef) -> Entity:
         if explained.entity is not None and explained.verdict.comparisons[0].name_score == 1.0:
             return explained.entity
     raise EntityNotFound(named)
+
+
+async def _settle(admin: Admin, ref: BankRef) -> None:
+    """Wait until every arm has what was changed; says what is left after a while."""
+    pending = 0
+    try:
+        async with asyncio.timeout(SETTLED_S):
+            while pending := (await admin.bank_stats(ref)).pending:  # noqa: ASYNC110 - no port tells of it
+                await asyncio.sleep(STEP_S)
+    except TimeoutError:
+        print(f"recallmesh: the search will have it later: {pending} index writes are left", file=sys.stderr)
 
 
 def _memories(entity: Entity) -> str:

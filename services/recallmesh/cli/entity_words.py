@@ -18,7 +18,8 @@ examples:
 
 An ENTITY is named by its name, one of its other names, or its id. Names are
 the same whatever their case, accents, titles and spaces.
-Memories follow at once in the bank, and in the search within moments.
+Memories follow at once in the bank; the command then waits, at most 20 s,
+until the search has it too.
 """
 EXPLAIN = """\
 A name means the entity of that name, or the one that has it as an alias. Else
