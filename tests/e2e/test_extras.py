@@ -43,7 +43,7 @@ async def test_no_answer_holds_a_text_past_the_tags(lanterns):
     for test in EVERY_MODE:
         answer = await diary.ask(QUERY, reranking=False, tags=test, trace=True, **MUCH)
         assert shown(answer) == marked.shown(test), test
-        assert marks(answer.chunks) == marked.shown_chunks(test)
+        assert marks(answer.chunks) == marked.shown_chunks(test, marked.shown(test))
         assert marks(answer) == marked.allowed(test)
         listed = await diary.memories(MemoryFilter(tags=test))
         assert marks(listed) == marked.told(marked.shown(test), test)
