@@ -39,6 +39,10 @@ INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
 RESTART_S = 1.0
 """Seconds before a loop that a bug ended is started again: long enough to fill no log."""
+MODEL_REMEDY = (
+    "make them: recallmesh repair; until then memories are found by words, names and links alone, and by meaning those "
+    "that have one; or set the embedder back. {folder} can be deleted once the new model is there to stay"
+)
 
 _log = structlog.get_logger("recallmesh.parts")
 
@@ -127,14 +131,25 @@ async def open_reranker_here(settings: Settings) -> AsyncIterator[Reranker]:
 
 @asynccontextmanager
 async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
-    """Open the vectors; one process at a time may."""
+    """Open the vectors; one process at a time may. Says so where the model was changed and has no vectors yet."""
+    from recallmesh.vectors.beside import changed_model
     from recallmesh.vectors.embedded import open_embedded_vectors
 
     make_private(settings.data)
-    own = settings.semantic
+    own, path = settings.semantic, settings.data / settings.semantic.path
     async with open_embedded_vectors(
-        settings.data / own.path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
+        path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
     ) as vectors:
+        changed = await asyncio.to_thread(changed_model, path, info.fingerprint)
+        if changed is not None:
+            _log.warning(
+                "the embedding model was changed, and few memories have its vectors",
+                model=info.fingerprint,
+                vectors=changed.memories,
+                former_model=changed.other.fingerprint,
+                former_vectors=changed.other.memories,
+                remedy=MODEL_REMEDY.format(folder=path / changed.other.folder),
+            )
         yield vectors
 
 
