@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar, cast
 
 import structlog
 
-from recallmesh import parts
+from recallmesh import facts, parts
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.deadline import within
@@ -22,6 +22,7 @@ from recallmesh.core.recall import Recaller
 from recallmesh.core.retain import Retainer
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
+from recallmesh.retain.language import LanguageModel
 from recallmesh.rpc.admin import RemoteAdmin
 from recallmesh.rpc.arm import RemoteArm
 from recallmesh.rpc.channel import Channel, open_channel
@@ -179,6 +180,12 @@ class Assembly:
 
         return await self._once("tokens", build)
 
+    async def _language_model(self) -> LanguageModel | None:
+        """Return the language model that the settings name: one for all that ask it, within the same bounds."""
+        return await self._once(
+            "language model", lambda: self._enter(facts.open_language_model(self.settings, self.metrics))
+        )
+
     async def _open_arm(self, name: ArmName) -> Arm:
         part = Part(name.value)
         address = self.address(part)
@@ -262,7 +269,7 @@ class Assembly:
                     ledger=await self.ledger(),
                     arms={name: await self.arm(name) for name in parts.INDEXING_ARMS},
                     embedder=await self.embedder(),
-                    extractor=await self._enter(parts.open_extractor(self.settings, self.metrics)),
+                    extractor=await facts.load_extractor(self.settings, await self._language_model(), self.metrics),
                     tokens=await self._tokens(),
                     metrics=self.metrics,
                 )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import structlog
@@ -31,9 +31,6 @@ from recallmesh.retain.extraction import Extractor
 from recallmesh.settings import Settings
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
-
-if TYPE_CHECKING:
-    from recallmesh.retain.finder import NameFinder
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
@@ -239,69 +236,6 @@ async def open_recaller(
             now=system_clock,
             defaults=settings.recall.defaults(),
         )
-
-
-@asynccontextmanager
-async def open_extractor(settings: Settings, metrics: Metrics) -> AsyncIterator[Extractor]:
-    """Open what makes the facts: a language model where the settings name one, else rules.
-
-    Raises:
-        InvalidArgument: the settings name one, and its client is not installed.
-
-    """
-    from recallmesh.retain.llm import LlmExtractor
-    from recallmesh.retain.local import LocalExtractor
-    from recallmesh.retain.observed import ObservedExtractor
-    from recallmesh.when.reader import GrammarTimeReader
-
-    own = settings.llm
-    guard = Guard("extractor", timeout_s=None, metrics=metrics)
-    if own.url is None:
-        names = await asyncio.to_thread(load_names, settings.retain.names, settings.retain.names_model)
-        yield ObservedExtractor(LocalExtractor(GrammarTimeReader(), names), guard)
-        return
-    try:
-        from recallmesh.retain.openai import open_openai_model
-    except ImportError as error:
-        remedy = "its client is not installed: pip install 'recallmesh[llm]'"
-        raise InvalidArgument(FieldViolation("RECALLMESH_LLM__URL", remedy)) from error
-    async with open_openai_model(
-        own.url,
-        own.model,
-        api_key=own.api_key.get_secret_value(),
-        vision=own.vision,
-        timeout_s=own.timeout_s,
-        in_flight=own.in_flight,
-        reply_tokens=own.reply_tokens,
-        now=system_clock,
-        random=random.random,
-    ) as model:
-        yield ObservedExtractor(LlmExtractor(model, call_tokens=own.call_tokens), guard)
-
-
-def load_names(names: str, model: str) -> "NameFinder | None":
-    """Load the model that finds names, if one is set; it takes seconds.
-
-    Raises:
-        InvalidArgument: its extra is not installed.
-        NotReady: the model is not there.
-
-    """
-    try:
-        match names:
-            case "spacy":
-                from recallmesh.retain.spacy import load_spacy
-
-                return load_spacy(model)
-            case "gliner":
-                from recallmesh.retain.gliner import load_gliner
-
-                return load_gliner(Path(model))
-            case _:
-                return None
-    except ImportError as error:
-        remedy = f"{names} is not installed: pip install 'recallmesh[{names}]'"
-        raise InvalidArgument(FieldViolation("RECALLMESH_RETAIN__NAMES", remedy)) from error
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ import spacy
 
 from recallmesh.core.bank import ExtractionMode, RetainTuning
 from recallmesh.core.errors import InvalidArgument, NotReady, StoreUnavailable
-from recallmesh.parts import load_names
+from recallmesh.facts import load_names
 from recallmesh.retain.extraction import FoundName, Passage
 from recallmesh.retain.finder import agree
 from recallmesh.retain.gliner import GlinerNameFinder

@@ -20,7 +20,9 @@ from recallmesh.retain import prompt
 from recallmesh.retain.asking import MOST_STARTS, TRIES, find_objects
 from recallmesh.retain.extraction import Cause, FoundName, Passage, Shown
 from recallmesh.retain.llm import FACTS, LlmExtractor
+from recallmesh.retain.observed import ObservedExtractor, ObservedLanguageModel
 from recallmesh.retain.openai import open_openai_model
+from recallmesh.telemetry.metrics import Metrics
 
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
 TEXT = "Ida: I moved to Oslo in May, for the new job at Acme. I am so happy!"
@@ -408,6 +410,26 @@ async def test_a_passage_with_images_is_asked_about_alone():
     shown = Passage("A menu.", "", NOW, images=(Shown(7, Attachment("image/png", b"one")),))
     _, asked = await extract(always=takes_notes, passages=(PASSAGE, shown, PASSAGE, PASSAGE), vision=True)
     assert sorted(len(one.passages) for one in asked) == [1, 1, 2]
+
+
+async def test_what_a_model_costs_is_counted():
+    metrics = Metrics()
+    async with (
+        open_endpoint(says(GOOD, tokens=70), complains("no", 403)) as endpoint,
+        open_extractor(endpoint) as plain,
+    ):
+        model = ObservedLanguageModel(plain._model, metrics)
+        extractor = ObservedExtractor(LlmExtractor(model, call_tokens=1000), metrics)
+        assert (extractor.fingerprint, extractor.modes) == (plain.fingerprint, plain.modes)
+        await extractor.extract((PASSAGE,), ExtractionMode.CONCISE, RetainTuning())
+        with pytest.raises(NotReady):
+            await extractor.extract((PASSAGE,), ExtractionMode.CONCISE, RetainTuning())
+    count = metrics.registry.get_sample_value
+    assert count("recallmesh_language_model_tokens_total", {"model": "small-1"}) == 70
+    for part, method in (("extractor", "extract"), ("language_model", "answer")):
+        assert count("recallmesh_port_call_seconds_count", {"part": part, "method": method}) == 2
+        failed = {"part": part, "method": method, "reason": "NOT_READY"}
+        assert count("recallmesh_port_failures_total", failed) == 1
 
 
 async def test_only_what_shapes_facts_is_in_the_fingerprint(monkeypatch):

@@ -44,6 +44,12 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
+        self.model_tokens = Counter(
+            "recallmesh_language_model_tokens_total",
+            "Tokens that a language model read and wrote.",
+            ["model"],
+            registry=self.registry,
+        )
         self.rpc = Histogram(
             "recallmesh_rpc_seconds",
             "Time of one RPC as the server saw it.",
