@@ -11,6 +11,7 @@ from contract.ledger_bed import ARMS, LATER, NOW, Backend, Bed, backend, bed, ch
 from recallmesh.core.arm import ArmName
 from recallmesh.core.entity_ledger import EntitySplit
 from recallmesh.core.errors import BankNotFound, EntityNotFound, NameTaken, NotReady
+from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.memory import MemoryState, Mention
 from recallmesh.core.page import PageRequest
 
@@ -265,6 +266,15 @@ async def test_an_entity_is_met_with_those_of_its_fifty_newest_memories(bed: Bed
     assert await bed.ledger.met(bed.uid, (alice, caro)) == {alice: {bob, caro}, caro: {alice}}
     await bed.write("more", chunk("x", fact("one more", ALICE, mentioned=NOW)), entities=[ALICE])
     assert (await bed.ledger.met(bed.uid, (alice,)))[alice] == {bob}
+
+
+async def test_what_a_memory_says_has_no_version_more_by_a_merge(bed: Bed):
+    held = await three(bed)
+    [edited] = await ids(bed, "b")
+    await bed.ledger.edit_memory(bed.uid, edited, MemoryEdit(text="b2"), ARMS, NOW)
+    await merge(bed, held["Alice Chen"], held["Bob Moe"])
+    history = (await bed.ledger.memory_history(bed.uid, edited, PageRequest())).rows
+    assert [(one.version, one.text) for one in history] == [(3, "b2"), (1, "b")]
 
 
 async def test_a_large_merge_takes_its_time_once(bed: Bed):

@@ -147,8 +147,9 @@ def _versions(connection: Connection, bank_uid: str, memory: Memory) -> list[Mem
         MemoryVersion(row.version, row.text, from_us(row.created), row.reason, unpack(row.tags))
         for row in connection.execute(query)
     ]
-    if kept and kept[0].version == memory.version:
-        return kept
+    if kept and (kept[0].text, kept[0].tags) == (memory.text, memory.tags):
+        # A memory whose entities were merged, split or named anew has grown since and says the same.
+        return [replace(kept[0], version=memory.version), *kept[1:]]
     reason = _first_reason(memory.fact_type.value) if memory.version == 1 else EDIT
     return [MemoryVersion(memory.version, memory.text, memory.created, reason, memory.tags), *kept]
 
