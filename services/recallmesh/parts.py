@@ -4,19 +4,14 @@
 import asyncio
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
-
-import structlog
 
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
-from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.job import Handler, Job, Progress
 from recallmesh.core.ledger import Ledger
 from recallmesh.core.operation import OperationKind
@@ -25,6 +20,8 @@ from recallmesh.core.retain import Retainer
 from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
+from recallmesh.folder import make_private
+from recallmesh.loops import running
 from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
 from recallmesh.retain.consolidator import Consolidator
 from recallmesh.retain.extraction import Extractor
@@ -34,29 +31,6 @@ from recallmesh.telemetry.metrics import Metrics
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
-RESTART_S = 1.0
-"""Seconds before a loop that a bug ended is started again: long enough to fill no log."""
-MODEL_REMEDY = (
-    "make them: recallmesh repair; until then memories are found by words, names and links alone, and by meaning those "
-    "that have one; or set the embedder back. {folder} can be deleted once the new model is there to stay"
-)
-
-_log = structlog.get_logger("recallmesh.parts")
-
-
-def make_private(folder: Path) -> None:
-    """Make the data folder, for its owner alone; one that is there is left as it is.
-
-    Raises:
-        InvalidArgument: it is a file, or cannot be made.
-
-    """
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise InvalidArgument(FieldViolation("data", f"{folder} is a file, not a folder")) from error
-    except OSError as error:
-        raise InvalidArgument(FieldViolation("data", f"{folder} cannot be made: {error.strerror}")) from error
 
 
 @asynccontextmanager
@@ -67,27 +41,6 @@ async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
     make_private(settings.data)
     async with open_ledger(settings.ledger_url) as ledger:
         yield ledger
-
-
-@asynccontextmanager
-async def running(guard: Guard, *loops: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Run endless loops for as long as the context is open; one that a bug ends is started again."""
-    tasks = [asyncio.create_task(_kept_running(guard, loop)) for loop in loops]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _kept_running(guard: Guard, loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    # A bug must not stop for good what acknowledged writes wait for.
-    while True:
-        with suppress(MeshError):
-            await guard.bounded(loop())
-        _log.error("a loop ended; it is started again")
-        await asyncio.sleep(RESTART_S)
 
 
 def _guarded(guard: Guard, kind: OperationKind, handler: Handler) -> Handler:
@@ -129,7 +82,7 @@ async def open_reranker_here(settings: Settings) -> AsyncIterator[Reranker]:
 @asynccontextmanager
 async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
     """Open the vectors; one process at a time may. Says so where the model was changed and has no vectors yet."""
-    from recallmesh.vectors.beside import changed_model
+    from recallmesh.vectors.beside import tell_changed_model
     from recallmesh.vectors.embedded import open_embedded_vectors
 
     make_private(settings.data)
@@ -137,16 +90,7 @@ async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIter
     async with open_embedded_vectors(
         path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
     ) as vectors:
-        changed = await asyncio.to_thread(changed_model, path, info.fingerprint)
-        if changed is not None:
-            _log.warning(
-                "the embedding model was changed, and few memories have its vectors",
-                model=info.fingerprint,
-                vectors=changed.memories,
-                former_model=changed.other.fingerprint,
-                former_vectors=changed.other.memories,
-                remedy=MODEL_REMEDY.format(folder=path / changed.other.folder),
-            )
+        await asyncio.to_thread(tell_changed_model, path, info.fingerprint)
         yield vectors
 
 

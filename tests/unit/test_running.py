@@ -4,16 +4,16 @@ import asyncio
 
 import pytest
 
-from recallmesh import parts
+from recallmesh import loops
 from recallmesh.core.errors import InvalidArgument
 from recallmesh.core.retain import RetainItem
-from recallmesh.parts import make_private
+from recallmesh.folder import make_private
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
 
 
 async def test_a_loop_that_a_bug_ended_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "RESTART_S", 0)
+    monkeypatch.setattr(loops, "RESTART_S", 0)
     began = 0
     again = asyncio.Event()
 
@@ -25,7 +25,7 @@ async def test_a_loop_that_a_bug_ended_is_started_again(monkeypatch: pytest.Monk
         again.set()
         await asyncio.Event().wait()
 
-    async with parts.running(Guard("loops", timeout_s=None, metrics=Metrics()), loop):
+    async with loops.running(Guard("loops", timeout_s=None, metrics=Metrics()), loop):
         await asyncio.wait_for(again.wait(), 5)
     assert began == 2
 

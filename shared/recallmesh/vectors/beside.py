@@ -6,12 +6,22 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from recallmesh.vectors.shelf import shelf_name
 
 FEW = 0.5
 """The share of another model's vectors below which those in use are taken for not made yet.
 
 Not all of them: what was deleted since is still among the other's."""
+
+
+REMEDY = (
+    "make them: recallmesh repair; until then memories are found by words, names and links alone, and by meaning those "
+    "that have one; or set the embedder back. {folder} can be deleted once the new model is there to stay"
+)
+
+_log = structlog.get_logger("recallmesh.vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,20 @@ def changed_model(path: Path, fingerprint: str) -> ChangedModel | None:
         return None
     most, held = max(others, key=lambda other: other.memories), _count(own)
     return ChangedModel(most, held) if held < most.memories * FEW else None
+
+
+def tell_changed_model(path: Path, fingerprint: str) -> None:
+    """Warn, with what to do, where the model was changed and its vectors are not made yet."""
+    changed = changed_model(path, fingerprint)
+    if changed is not None:
+        _log.warning(
+            "the embedding model was changed, and few memories have its vectors",
+            model=fingerprint,
+            vectors=changed.memories,
+            former_model=changed.other.fingerprint,
+            former_vectors=changed.other.memories,
+            remedy=REMEDY.format(folder=path / changed.other.folder),
+        )
 
 
 def _other(home: Path) -> OtherModel | None:
