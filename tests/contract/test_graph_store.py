@@ -99,6 +99,23 @@ async def test_names_of_an_entity_add_up_over_its_mentions(store):
     assert [(e.key, e.memories) for e in found.entities] == [("bob", 2), ("bobby", 2), ("robert", 2)]
 
 
+async def test_an_entity_is_called_as_its_newest_mention_calls_it(store):
+    def called(memory_id, *names, version, of=1):
+        return node(memory_id, version=of, mentions=(Mention("e1", names[0], "person", names[1:], version),))
+
+    async def keys():
+        found = await store.names("b1", ("bob", "bobby", "robert"), ())
+        return {(entity.key, entity.name) for entity in found.entities}
+
+    await store.put("b1", (called("m1", "Bob", "Bobby", version=1), called("m2", "Bob", "Bobby", version=1)))
+    # Bobby is another's from now on; of the two memories one is told that later, and one late and out of turn.
+    await store.put("b1", (called("m1", "Robert", "Bob", version=2, of=2),))
+    assert await keys() == {("bob", "Robert"), ("robert", "Robert")}
+    await store.put("b1", (called("m3", "Bob", "Bobby", version=1),))
+    assert await keys() == {("bob", "Robert"), ("robert", "Robert")}
+    assert {s.memory_id for s in await store.mentioning(BANK, ("e1",), 5)} == {"m1", "m2", "m3"}
+
+
 async def test_putting_the_same_again_changes_nothing(store):
     one = node("m1", "Alice", alike=(Alike("m2", 0.8),), causes=(CausalLink("m2", 0.5),), tags=("t", "t"))
     await store.put("b1", (one, node("m2")))

@@ -4,9 +4,13 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from alembic import command
 from contract.ledger_bed import ARMS, LATER, NOW, Backend, Bed, backend, bed, chunk, entity, fact, uid  # noqa: F401
+from sqlalchemy import Select
+from sqlalchemy.dialects import postgresql
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.entity_ledger import EntitySplit
@@ -14,6 +18,10 @@ from recallmesh.core.errors import BankNotFound, EntityNotFound, NameTaken, NotR
 from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.memory import MemoryState, Mention
 from recallmesh.core.page import PageRequest
+from recallmesh.ledger import acquaintance, banks, keys
+from recallmesh.ledger.database import writing_engine
+from recallmesh.ledger.migration import alembic_config
+from recallmesh.ledger.sql import open_ledger
 
 ALICE, BOB, CARO = entity("Alice Chen", "Ally"), entity("Bob Moe"), entity("Caro Vik")
 
@@ -286,3 +294,37 @@ async def test_a_large_merge_takes_its_time_once(bed: Bed):
     rows = await bed.lease(ArmName.GRAPH, limit=3000)
     assert {(row.version, row.action.value) for row in rows} == {(2, "index")}
     assert len(rows) == 2000
+
+
+async def test_a_ledger_of_the_first_schema_learns_whose_its_names_are(tmp_path: Path):
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    engine = writing_engine(url)
+    with engine.begin() as connection:
+        config = alembic_config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.exec_driver_sql("INSERT INTO banks VALUES ('u', 'default', 'bank', '', '{}', 1, 0)")
+        for name, aliases in (("Alice Chen", '["Dr. Chen","Door Dash"]'), ("DoorDash", '["Alice  CHEN"]')):
+            row = ("u", name, name, name.casefold(), "person", aliases)
+            connection.exec_driver_sql("INSERT INTO entities VALUES (?, ?, ?, ?, 0, ?, ?, 0)", row)
+            connection.exec_driver_sql("INSERT INTO memory_entities VALUES ('u', ?, 'm', 0)", (name,))
+    engine.dispose()
+    async with open_ledger(url) as ledger:
+        assert {one.id for one in await ledger.entities_like("u", ("doordash",))} == {"Alice Chen", "DoorDash"}
+        for name in ("Door Dash", "Dr. Chen", "Alice Chen"):
+            with pytest.raises(NameTaken) as caught:
+                await ledger.add_alias("u", "DoorDash", name, ARMS, LATER)
+            assert caught.value.metadata["entity"] == "Alice Chen"
+
+
+def test_the_statements_about_names_are_postgresqls_too():
+    statements = (
+        *(value for module in (keys, acquaintance, banks) for value in vars(module).values() if is_statement(value)),
+    )
+    assert len(statements) >= 6
+    for statement in statements:
+        assert "json_each" not in str(statement.compile(dialect=postgresql.dialect()))
+
+
+def is_statement(value: object) -> bool:
+    return isinstance(value, Select)

@@ -149,3 +149,16 @@ async def test_a_search_that_names_a_hub_does_not_cost_more_the_more_memories_it
 
 def _tables(connection):
     return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+
+
+async def test_a_store_of_an_earlier_version_gets_what_it_lacks(tmp_path):
+    path = tmp_path / "graph.db"
+    async with open_embedded_graph_store(path) as store:
+        await store.put("b1", (node("m1", "Alice"),))
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE entity DROP COLUMN version")
+    connection.close()
+    async with open_embedded_graph_store(path) as store:
+        await store.put("b1", (node("m2", "Alice"),))
+        found = await store.read(lambda reads: reads.names("b1", ("alice",), ()))
+    assert [entity.memories for entity in found.entities] == [2]

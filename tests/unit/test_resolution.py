@@ -20,7 +20,6 @@ from recallmesh.core.resolution import (
     TIME_MOST,
     Asked,
     Known,
-    in_doubt,
     judge,
     neighbour_score,
     time_score,
@@ -203,7 +202,7 @@ def test_a_possible_name_needs_neighbours_and_a_hub_is_none():
 
 def test_who_is_in_doubt_is_who_neighbours_could_decide():
     def doubted(name, *names):
-        return in_doubt(Asked(name, "person"), known(*names))
+        return judge(Asked(name, "person"), known(*names)).doubted
 
     assert doubted("Alice C.", "Alice Chen", "Alice Cole") == {"e0", "e1"}
     assert doubted("Katharine Holt", "Katherine Holt", "Karen Holt") == {"e0"}

@@ -18,7 +18,6 @@ from recallmesh.core.resolution import (
     EntityExplanation,
     EntityQuestion,
     Verdict,
-    in_doubt,
     judge,
     known_of,
     worth,
@@ -80,10 +79,11 @@ class LedgerEntities:
         keys = tuple(dict.fromkeys(map(fold, question.neighbours)))
         beside = _named(keys, await self._ledger.entities_like(uid, keys) if keys else ())
         asked = Asked(question.name, question.kind, beside, question.time or self._now())
-        doubted = await asyncio.to_thread(in_doubt, asked, [known_of(one) for one in candidates])
-        met = await self._ledger.met(uid, tuple(sorted(doubted)))
-        known = [known_of(one, met.get(one.id, frozenset())) for one in candidates]
-        verdict = await asyncio.to_thread(judge, asked, known)
+        verdict = await asyncio.to_thread(judge, asked, [known_of(one) for one in candidates])
+        if verdict.doubted:
+            met = await self._ledger.met(uid, tuple(sorted(verdict.doubted)))
+            known = [known_of(one, met.get(one.id, frozenset())) for one in candidates]
+            verdict = await asyncio.to_thread(judge, asked, known)
         return EntityExplanation(_of(candidates, verdict), verdict)
 
     async def _uid(self, ref: BankRef) -> str:

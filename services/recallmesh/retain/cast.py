@@ -9,7 +9,7 @@ from types import MappingProxyType
 from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.key import fold, key_of, words_of
 from recallmesh.core.memory import Mention
-from recallmesh.core.resolution import Asked, Known, in_doubt, judge, known_of, worth
+from recallmesh.core.resolution import Asked, Known, Verdict, judge, known_of, worth
 from recallmesh.core.retain import NamedEntity
 from recallmesh.core.write import NewEntity
 
@@ -28,6 +28,7 @@ class Cast:
         self._met: defaultdict[str, set[str]] = defaultdict(set)
         self._worth = {one.id: worth(one.memory_count) for one in entities}
         self._used: dict[str, NewEntity] = {}
+        self._judged: dict[tuple[str, str], tuple[int, Verdict]] = {}
         known = [known_of(one) for one in entities]
         for one in known:
             self._exact[one.kind == LABEL, one.key] = one.id
@@ -82,16 +83,25 @@ class Cast:
         doubted: set[str] = set()
         for name, kind in dict.fromkeys((one.name, one.kind) for one in names if one.resolve and one.kind != LABEL):
             key = fold(name)
-            if (False, key) not in self._exact and (rivals := self._neighbours(key)):
-                doubted |= in_doubt(Asked(name, kind), rivals)
+            if (False, key) not in self._exact:
+                doubted |= self._judge(Asked(name, kind), self._neighbours(key)).doubted
         return frozenset(doubted)
 
     def _resolve(self, asked: Asked, key: str) -> str | None:
-        rivals = [
-            replace(one, met=frozenset(self._met[one.id])) if one.id in self._met else one
-            for one in self._neighbours(key)
-        ]
-        return judge(asked, rivals).entity_id if rivals else None
+        rivals = self._neighbours(key)
+        verdict = self._judge(asked, rivals)
+        if verdict.doubted:
+            verdict = judge(asked, [replace(one, met=frozenset(self._met[one.id])) for one in rivals])
+        return verdict.entity_id
+
+    def _judge(self, asked: Asked, rivals: Sequence[Known]) -> Verdict:
+        """Judge by names alone, once for as long as the rivals are the same: in a write they only become more."""
+        which = (asked.name, asked.kind)
+        count, verdict = self._judged.get(which, (-1, Verdict(None)))
+        if count != len(rivals):
+            verdict = judge(Asked(*which), rivals)
+            self._judged[which] = (len(rivals), verdict)
+        return verdict
 
     def _learn(self, known: Known) -> None:
         self._known[known.id] = known
@@ -111,7 +121,7 @@ class Cast:
 
 def _marks(key: str) -> Iterator[str]:
     """Yield what names that must be the same share at least one of: a word, the letters, the beginning."""
-    words = words_of(fold(key))
+    words = words_of(key)
     yield from (word for word in words if len(word) > 1)
     yield "=" + "".join(words)
     yield "^" + key[:_HEAD]

@@ -19,18 +19,23 @@ def fold(name: str) -> str:
     A title stays when a single word follows: Mr Chen and Mrs Chen are two. Accents go only from letters that are
     the same letter without (Latin, Greek, Cyrillic), never from kana.
     """
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    parts: list[str] = []
-    for char in unicodedata.normalize("NFKD", plain):
-        if unicodedata.combining(char) and parts and ord(parts[-1][0]) < 0x0590:  # noqa: PLR2004 (where Hebrew begins)
-            continue
-        parts.append(char)
-    words = unicodedata.normalize("NFC", "".join(parts)).split()
+    plain = name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
+    words = plain.split() if name.isascii() else _bare(plain).split()
     words = [_POSSESSIVE.sub("", word) for word in words]
     while len(words) > _TWO_WORDS and words[0].rstrip(".") in TITLES:
         words = words[1:]
     key = " ".join(words).strip(" .,;:!?\"'")
     return key or plain.strip() or name
+
+
+def _bare(text: str) -> str:
+    """Take the accents from a text's letters."""
+    parts: list[str] = []
+    for char in unicodedata.normalize("NFKD", text):
+        if unicodedata.combining(char) and parts and ord(parts[-1][0]) < 0x0590:  # noqa: PLR2004 (where Hebrew begins)
+            continue
+        parts.append(char)
+    return unicodedata.normalize("NFC", "".join(parts))
 
 
 def key_of(name: str, kind: str) -> str:

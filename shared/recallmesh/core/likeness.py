@@ -7,6 +7,7 @@ is sure is above ``resolution.THRESHOLD`` by itself, what is possible needs neig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from recallmesh.core.entity import CONCEPT, PERSON
 from recallmesh.core.key import words_of
@@ -22,6 +23,8 @@ _LETTER_WORD = 8
 _END = 2
 """How many letters at a word's end must be equal: Christian and Christina, Martin and Martina differ there."""
 _TWO_WORDS = 2
+_KEPT = 4096
+"""Keys whose parts are kept: the same candidates come again and again."""
 _UNLIKE_MOST = 0.45
 """The most that other names have: with all that neighbours and time can add they stay below the threshold."""
 
@@ -85,12 +88,12 @@ def likeness(one: Spelling, other: Spelling) -> Likeness:
 
 def expands(long: str, short: str) -> bool:
     """Tell whether a key is another with its initial written out: alice chen, alice c."""
-    pair = _one_unequal(words_of(long), words_of(short))
+    pair = _one_unequal(_words(long), _words(short))
     return pair is not None and len(pair[1]) == 1 < len(pair[0]) and pair[0].startswith(pair[1])
 
 
 def _rule(one: Spelling, other: Spelling) -> Rule:
-    mine, theirs = words_of(one.key), words_of(other.key)
+    mine, theirs = _words(one.key), _words(other.key)
     if any(char.isdigit() for char in one.key + other.key):
         return Rule.NUMBER
     if not mine or not theirs:
@@ -176,5 +179,15 @@ def _first_difference(short: str, long: str) -> int:
 
 def _shared_pairs(one: str, other: str) -> float:
     """Return the share of neighbouring letters that two keys have in common (Dice's coefficient), in [0, 1]."""
-    mine, theirs = ({key[i : i + 2] for i in range(len(key) - 1)} for key in (one, other))
+    mine, theirs = _pairs(one), _pairs(other)
     return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine and theirs else 0.0
+
+
+@lru_cache(_KEPT)
+def _words(key: str) -> tuple[str, ...]:
+    return tuple(words_of(key))
+
+
+@lru_cache(_KEPT)
+def _pairs(key: str) -> frozenset[str]:
+    return frozenset(key[i : i + 2] for i in range(len(key) - 1))

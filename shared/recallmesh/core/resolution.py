@@ -94,6 +94,12 @@ class Verdict:
     comparisons: tuple[Comparison, ...] = ()
     threshold: float = THRESHOLD
 
+    @property
+    def doubted(self) -> frozenset[str]:
+        """The ids of those between whom neighbours could yet decide, or of one that is possible and not sure."""
+        possible = frozenset(one.entity_id for one in self.comparisons if one.name_score >= POSSIBLE)
+        return frozenset() if self.entity_id else possible
+
 
 @dataclass(frozen=True, slots=True)
 class EntityQuestion:
@@ -143,16 +149,6 @@ def judge(asked: Asked, known: Iterable[Known]) -> Verdict:
         return Verdict(best.entity_id, (replace(best, matched=True), *others[: COMPARISONS - 1]))
     told = [replace(one, rule=Rule.AS_NEAR) if one.score >= THRESHOLD else one for one in compared]
     return Verdict(None, tuple(told[:COMPARISONS]))
-
-
-def in_doubt(asked: Asked, known: Sequence[Known]) -> frozenset[str]:
-    """Return the ids of those whose neighbours could decide what a name means; mostly none.
-
-    Neighbours are worth a look for a name that is possible and not sure, or where several are sure.
-    """
-    verdict = judge(asked, known)
-    possible = frozenset(one.entity_id for one in verdict.comparisons if one.name_score >= POSSIBLE)
-    return frozenset() if verdict.entity_id else possible
 
 
 def neighbour_score(shared: Iterable[float]) -> float:
