@@ -44,7 +44,7 @@ from recallmesh.core.errors import (
     OperationNotFound,
     StoreUnavailable,
 )
-from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind, WebhookDraft
+from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind, WebhookDraft, decided
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.likeness import Rule
 from recallmesh.core.memory import FactType, MemoryState
@@ -54,7 +54,6 @@ from recallmesh.core.resolution import EntityQuestion
 from recallmesh.core.retain import NamedEntity, UpdateMode
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode
 from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
-from recallmesh.ledger.events import decided
 from recallmesh.rpc.admin import RemoteAdmin, host_admin
 
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)

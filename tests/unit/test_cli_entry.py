@@ -9,7 +9,14 @@ from recallmesh.cli.advice import lines_of
 from recallmesh.cli.entry import main
 from recallmesh.cli.parser import build_parser
 from recallmesh.cli.serving import hint
-from recallmesh.core.errors import BankNotFound, FieldViolation, InvalidArgument, StoreUnavailable, all_errors
+from recallmesh.core.errors import (
+    BankNotFound,
+    DefenseBlocked,
+    FieldViolation,
+    InvalidArgument,
+    StoreUnavailable,
+    all_errors,
+)
 from recallmesh.mesh import ALL_PARTS, Part
 
 
@@ -198,7 +205,8 @@ def test_every_refused_field_has_its_line():
 
 @pytest.mark.parametrize("kind", [kind for kind in all_errors() if not issubclass(kind, InvalidArgument)])
 def test_every_error_ends_with_what_to_do_next(kind):
-    told = list(lines_of(kind("it went wrong"), words("bank", "show", "b")))
+    said = FieldViolation("items[0]", "went wrong") if kind is DefenseBlocked else "it went wrong"
+    told = list(lines_of(kind(said), words("bank", "show", "b")))
     assert len(told) == 2
     assert told[1].startswith("  ")
     assert "{" not in told[1]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from recallmesh.core.arm import ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
+from recallmesh.core.defense import DefenseAction, DefenseTuning
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.errors import InvalidArgument, Unimplemented
@@ -318,9 +319,25 @@ def test_a_limit_outside_its_range_is_refused(limit):
 
 
 def test_what_is_not_offered_yet_is_refused_and_not_ignored():
-    config = bank_pb2.BankConfig(defense=bank_pb2.DefenseTuning(rules=[bank_pb2.DefenseRule()]))
-    with pytest.raises(Unimplemented, match="defense"):
-        bank_codec.config_from_pb(config, door=True)
+    config = bank_pb2.BankConfig(consolidation=bank_pb2.ConsolidationTuning(enabled=True))
+    bank_codec.refuse_unoffered(config, "config", "labels")
+    with pytest.raises(Unimplemented, match=r"config\.consolidation"):
+        bank_codec.refuse_unoffered(config, "config", "consolidation")
+
+
+def test_what_a_bank_keeps_out_comes_back_and_what_is_half_said_is_refused():
+    for action in (None, *DefenseAction):
+        config = BankConfig(defense=DefenseTuning(secret=action, prompt_injection=DefenseAction.BLOCK))
+        assert bank_codec.config_from_pb(bank_codec.config_to_pb(config), door=True) == config
+    rule = {"detector": bank_pb2.DEFENSE_DETECTOR_SECRET, "action": bank_pb2.DEFENSE_ACTION_BLOCK}
+
+    def read(*rules):
+        message = bank_pb2.BankConfig(defense=bank_pb2.DefenseTuning(rules=rules))
+        return refused(lambda given: bank_codec.config_from_pb(given, door=True), message)
+
+    assert read({**rule, "detector": 0}) == ["config.defense.rules[0].detector"]
+    assert read({**rule, "action": 9}) == ["config.defense.rules[0].action"]
+    assert read(rule, rule) == ["config.defense.rules[1].detector"]
 
 
 def test_a_fusion_or_a_stage_that_is_not_known_is_refused_or_provisional():

@@ -11,6 +11,7 @@ from recallmesh.core.errors import (
     ArmTimeout,
     BankExists,
     BankNotFound,
+    DefenseBlocked,
     FieldViolation,
     InternalFault,
     InvalidArgument,
@@ -31,6 +32,8 @@ def example(error):
         return error()
     if issubclass(error, InvalidArgument):
         return error(FieldViolation("items[3].content", "is blank"), FieldViolation("tags", "has 65"))
+    if error is DefenseBlocked:
+        return error(FieldViolation("items[0]", "password in content"), FieldViolation("items[2]", "IBAN in metadata"))
     if issubclass(error, NotFound):
         return error("w-1")
     if issubclass(error, Overloaded):

@@ -13,6 +13,7 @@ ADVICE = {
     "BANK_EXISTS": "use it as it is, or delete it first: recallmesh bank delete {bank}{place}",
     "ENTITY_NOT_FOUND": "see them: recallmesh entity list --bank {bank}{place}",
     "NOT_READY": "nothing was changed; the message says what has to be otherwise first",
+    "DEFENSE_BLOCKED": "what the bank keeps out: recallmesh bank show {bank} --effective{place}",
     "NAME_TAKEN": "see whose it is: recallmesh entity show --bank {bank} NAME{place}",
     "DOCUMENT_NOT_FOUND": "see the documents: recallmesh document list --bank {bank}{place}",
     "MEMORY_NOT_FOUND": "see the memories: recallmesh memory list --bank {bank}{place}",

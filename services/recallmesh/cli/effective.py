@@ -6,10 +6,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from recallmesh.cli.keys import CONSOLIDATION, RETAIN, written
+from recallmesh.cli.keys import CONSOLIDATION, DEFENSE, RETAIN, written
 from recallmesh.cli.screen import print_lines, printable
 from recallmesh.core.bank import BankConfig, ConsolidationTuning, RetainTuning
-from recallmesh.core.tunable import CONSOLIDATION_TUNABLES, RETAIN_TUNABLES, TUNABLES, value_at
+from recallmesh.core.defense import DefenseTuning
+from recallmesh.core.tunable import CONSOLIDATION_TUNABLES, DEFENSE_TUNABLES, RETAIN_TUNABLES, TUNABLES, value_at
 from recallmesh.core.tuning import EffectiveTuning, TuningOrigin
 
 HEADINGS = ("key", "value", "from", "meaning")
@@ -47,6 +48,7 @@ def _retain(config: BankConfig) -> Iterator[Row]:
     for prefix, tunables, tuning, service in (
         (RETAIN, RETAIN_TUNABLES, config.retain, RetainTuning()),
         (CONSOLIDATION, CONSOLIDATION_TUNABLES, config.consolidation, ConsolidationTuning()),
+        (DEFENSE, DEFENSE_TUNABLES, config.defense, DefenseTuning()),
     ):
         for one in tunables:
             value = value_at(tuning, one.path)

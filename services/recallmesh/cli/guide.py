@@ -3,9 +3,16 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from recallmesh.cli.keys import BANK_KEYS, CONSOLIDATION, NAME, RETAIN, allowed, written
+from recallmesh.cli.keys import BANK_KEYS, CONSOLIDATION, DEFENSE, NAME, RETAIN, allowed, written
 from recallmesh.core.bank import ConsolidationTuning, RetainTuning
-from recallmesh.core.tunable import CONSOLIDATION_TUNABLES, RETAIN_TUNABLES, TUNABLES, Tunable, value_at
+from recallmesh.core.tunable import (
+    CONSOLIDATION_TUNABLES,
+    DEFENSE_TUNABLES,
+    RETAIN_TUNABLES,
+    TUNABLES,
+    Tunable,
+    value_at,
+)
 from recallmesh.recall.plan import RecallDefaults
 
 WIDTH = 78
@@ -50,6 +57,12 @@ RETAINED = """\
 
 `mode` may also be said by a call of retain. The service has no values of its own: the default is what a new bank has.
 """
+DEFENDED = """\
+## Memory defense: bank
+
+Off unless a bank sets it. What is redacted is replaced by a mark such as `[redacted: email]` before anything is kept,
+embedded or sent; what is blocked is refused ([ADR 23](adr/0023-memory-defense.md)).
+"""
 SERVICE = """\
 ## Service alone, and why
 
@@ -85,9 +98,14 @@ def tuning_page(made: str) -> str:
         (f"`{CONSOLIDATION}{one.path}`", one.about, one.unit, allowed(one), _default(CONSOLIDATION + one.path), one.row)
         for one in CONSOLIDATION_TUNABLES
     ]
+    defense = [
+        (f"`{DEFENSE}{one.path}`", one.about, one.unit, allowed(one), _default(DEFENSE + one.path), one.row)
+        for one in DEFENSE_TUNABLES
+    ]
     heading = ("key", "meaning", "unit", "range", "default", "SPEC")
-    retained = table((heading, *retain, *consolidation))
-    return "\n".join((made, PAGE, RECALL, table((heading, *recall)), RETAINED, retained, SERVICE))
+    retained, defended = (RETAINED, table((heading, *retain, *consolidation))), (DEFENDED, table((heading, *defense)))
+    parts = (made, PAGE, RECALL, table((heading, *recall)), *retained, *defended, SERVICE)
+    return "\n".join(parts)
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
@@ -109,7 +127,7 @@ def _entry(key: str, one: Tunable) -> str:
 
 def _said(key: str) -> str:
     """Write a key's default."""
-    if key == NAME:
+    if key == NAME or key.startswith(DEFENSE):
         return ""
     if key.startswith(RETAIN):
         return written(value_at(RetainTuning(), key.removeprefix(RETAIN)))

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, ConsolidationTuning, RetainTuning
+from recallmesh.core.defense import DefenseTuning
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.tunable import (
     CONSOLIDATION_TUNABLES,
+    DEFENSE_TUNABLES,
     RETAIN_TUNABLES,
     TUNABLES,
     Kind,
@@ -20,12 +22,14 @@ from recallmesh.core.tunable import (
 from recallmesh.core.tuning import RecallTuning
 
 T = TypeVar("T")
-Tuning = TypeVar("Tuning", RetainTuning, ConsolidationTuning)
+Tuning = TypeVar("Tuning", RetainTuning, ConsolidationTuning, DefenseTuning)
 
 RETAIN = "retain."
 """What the keys of retain begin with; those of recall are the paths of a tuning as they are."""
 CONSOLIDATION = "consolidation."
 """What the keys of consolidation begin with."""
+DEFENSE = "defense."
+"""What the keys of memory defense begin with."""
 NAME = "name"
 """The key of the bank's own name."""
 NONE = "none"
@@ -48,6 +52,7 @@ BANK_KEYS = {
     **RECALL_KEYS,
     **{RETAIN + one.path: one for one in RETAIN_TUNABLES},
     **{CONSOLIDATION + one.path: one for one in CONSOLIDATION_TUNABLES},
+    **{DEFENSE + one.path: one for one in DEFENSE_TUNABLES},
     NAME: Tunable(NAME, Kind.TEXT, "the bank's name for people", "T14"),
 }
 
@@ -69,7 +74,7 @@ def tuned(pairs: Iterable[str], tuning: RecallTuning) -> RecallTuning:
 
 def changed(values: Iterable[tuple[str, object]], name: str, config: BankConfig) -> BankChange:
     """Return what a bank becomes by what was ``read``; a key without a value is the service's again."""
-    recall, retain, consolidation = config.recall, config.retain, config.consolidation
+    recall, retain, consolidation, defense = config.recall, config.retain, config.consolidation, config.defense
     for key, value in values:
         if key == NAME:
             name = str(value or "")
@@ -77,9 +82,12 @@ def changed(values: Iterable[tuple[str, object]], name: str, config: BankConfig)
             retain = _with(retain, RetainTuning(), key.removeprefix(RETAIN), value)
         elif key.startswith(CONSOLIDATION):
             consolidation = _with(consolidation, ConsolidationTuning(), key.removeprefix(CONSOLIDATION), value)
+        elif key.startswith(DEFENSE):
+            defense = _with(defense, DefenseTuning(), key.removeprefix(DEFENSE), value)
         else:
             recall = with_value(recall, key, value)
-    return BankChange(name, replace(config, recall=recall, retain=retain, consolidation=consolidation))
+    said = replace(config, recall=recall, retain=retain, consolidation=consolidation, defense=defense)
+    return BankChange(name, said)
 
 
 def _with(tuning: Tuning, ours: Tuning, field: str, value: object) -> Tuning:
@@ -101,6 +109,10 @@ def own(config: BankConfig) -> Iterator[str]:
         value = value_at(config.consolidation, one.path)
         if value != value_at(ConsolidationTuning(), one.path):
             yield f"{CONSOLIDATION}{one.path}={written(value)}"
+    for one in DEFENSE_TUNABLES:
+        action = value_at(config.defense, one.path)
+        if action is not None:
+            yield f"{DEFENSE}{one.path}={written(action)}"
 
 
 def written(value: object) -> str:

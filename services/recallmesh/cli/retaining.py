@@ -137,7 +137,10 @@ def _tell(words: argparse.Namespace, tally: Tally) -> None:
         print(f"  and lines 1 to {tally.before} before")
     if tally.skipped:
         print(f"  {count(tally.skipped, 'file' if words.sources else 'wrong line')} left out, as said above")
-    if not tally.memories and words.mode in {None, ExtractionMode.CONCISE.value}:
+    if tally.redacted or tally.refused:
+        did = f"took something out of {tally.redacted} of them and refused {tally.refused}"
+        print(f"  memory defense {did}: recallmesh events --bank {words.bank} --security{place_of(words)}")
+    elif not tally.memories and words.mode in {None, ExtractionMode.CONCISE.value}:
         print(NO_FACT)
     for delivery in tally.pending:
         late = f"  the {delivery.arm} arm does not have all of it yet; it follows from the outbox."

@@ -7,6 +7,7 @@ from typing import IO
 
 from recallmesh.cli.batch import NAME_BYTES, Batch
 from recallmesh.core.arm import ArmName
+from recallmesh.core.defense import DefenseAction
 from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer
 from recallmesh.rpc.text import retain_answer_json, retained_item_json
 
@@ -26,6 +27,10 @@ class Tally:
     """The last line that an earlier run had retained."""
     skipped: int = 0
     """Wrong lines, or files, that were left out."""
+    redacted: int = 0
+    """Items of which memory defense took something out."""
+    refused: int = 0
+    """Items that memory defense refused."""
     deliveries: dict[ArmName, Delivery] = field(default_factory=dict)
     items_json: IO[str] | None = None
     _documents: set[bytes] = field(default_factory=set)
@@ -38,6 +43,10 @@ class Tally:
         self.memories += answer.memory_count
         self.line = batch.last
         for told, item in zip(answer.items, batch.items, strict=False):
+            if any(one.action is DefenseAction.BLOCK for one in told.violations):
+                self.refused += 1
+                continue
+            self.redacted += bool(told.violations)
             if item.document_id:
                 name = hashlib.blake2b(told.document_id.encode(), digest_size=NAME_BYTES)
                 self._documents.add(name.digest())

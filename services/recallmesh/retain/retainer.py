@@ -5,16 +5,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import structlog
 
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.attachment import AttachmentLedger
 from recallmesh.core.bank import Bank
+from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.encoder import Embedder
 from recallmesh.core.entity_ledger import EntityLedger
 from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError, NoVisionModel
+from recallmesh.core.event import EventLedger, decided
 from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
 from recallmesh.core.operation import OperationKind
@@ -27,6 +29,8 @@ from recallmesh.retain.answer import answer_of
 from recallmesh.retain.bulk import BulkLine
 from recallmesh.retain.cast import Cast
 from recallmesh.retain.consolidating import NEVER, Consolidating
+from recallmesh.retain.defense.screening import RuleScreening, Screened, Screening
+from recallmesh.retain.defense.source import resaid, said_of
 from recallmesh.retain.delivery import Carrier, Vectors, context_text
 from recallmesh.retain.draft import DocumentDraft, Drafter
 from recallmesh.retain.extraction import Extractor, Fact
@@ -45,7 +49,9 @@ async def _nobody_asks(_done: int, _total: int) -> None:
     """Fulfil ``Progress`` for a call whose caller waits."""
 
 
-class RetainLedger(BankLedger, MemoryLedger, EntityLedger, WriteLedger, SourceLedger, AttachmentLedger, Protocol):
+class RetainLedger(
+    BankLedger, MemoryLedger, EntityLedger, WriteLedger, SourceLedger, AttachmentLedger, EventLedger, Protocol
+):
     """What of the ledger retain uses."""
 
 
@@ -67,12 +73,13 @@ class MeshRetainer:
         batch_timeout_s: float | None = None,
         consolidation: Consolidating = NEVER,
         on_pending: Callable[[], None] = lambda: None,
+        screening: Screening | None = None,
     ) -> None:
         """Write to the ledger and to ``arms``, which are those with an index of their own.
 
         ``batches`` of streams are worked on at once, each for at most ``batch_timeout_s``. ``consolidation`` says when
-        what is new is due.
-        ``on_pending`` is called when something was left for the outbox or the queue.
+        what is new is due. ``on_pending`` is called when something was left for the outbox or the queue; ``screening``
+        takes out what banks keep out, by default by the rules of ``defense``.
         """
         self._ledger = ledger
         self._embedder = embedder
@@ -82,6 +89,7 @@ class MeshRetainer:
         self._on_pending = on_pending
         self._consolidation = consolidation
         self._arms = tuple(arms)
+        self._screening = screening or RuleScreening(new_id)
         self._drafter = Drafter(tokens, new_id, extractor.fingerprint)
         self._writer = Writer(tokens, new_id, self._arms)
         self._bulk = BulkLine(self.retain, batches, batch_timeout_s)
@@ -95,9 +103,12 @@ class MeshRetainer:
         check_mode(self._extractor, taken.mode or bank.config.retain.mode, bank.config.retain)
         check_labels(taken, bank.config.labels)
         with _known_by_its_id(bank):
-            if request.wait:
-                return await self._carry_out(bank, taken, received)
-            return await self._submit(bank, taken, received)
+            # Before anything is kept, queued, hashed, logged, or shown to a model.
+            screened = await self._screening.screen(bank, taken, received)
+            if screened.is_blocked:
+                await self._refuse(bank, screened, received)
+            keep = self._carry_out if request.wait else self._submit
+            return screened.answer(await keep(bank, screened.request, received, decisions=screened.decisions))
 
     def stream(self, requests: AsyncIterator[RetainRequest]) -> AsyncGenerator[BatchAnswer, None]:
         """Keep batch after batch, a few at once, and answer each in its order."""
@@ -117,7 +128,12 @@ class MeshRetainer:
         """
         bank = job.bank
         check_mode(self._extractor, bank.config.retain.mode, bank.config.retain)
-        document, sources = await self._ledger.read_sources(bank.uid, job.payload.decode())
+        stored = await self._ledger.read_sources(bank.uid, job.payload.decode())
+        said = await asyncio.to_thread(said_of, bank, stored, job.operation.id)
+        screened = await self._screening.screen(bank, said, self._now())
+        if len(screened.places) < len(said.items):
+            await self._refuse(bank, screened, self._now())
+        document, sources = await asyncio.to_thread(resaid, stored, screened.request.items, self._drafter.counter)
         ids = {image for source in sources if source.said for _, image in images_said(source.said)}
         if ids and not self._extractor.vision:
             raise NoVisionModel("the document has attachments, and no extractor here can read images")
@@ -126,22 +142,38 @@ class MeshRetainer:
         draft = await asyncio.to_thread(self._drafter.redraft, bank, document, sources, attachments)
         request = RetainRequest(bank.ref, tuple(chunk.item for chunk in draft.chunks))
         vectors = Vectors(self._embedder)
-        commit = await self._commit(bank, request, (draft,), None, vectors, progress, operation_id=job.operation.id)
+        commit = await self._commit(
+            bank,
+            request,
+            (draft,),
+            None,
+            vectors,
+            progress,
+            operation_id=job.operation.id,
+            decisions=screened.decisions,
+        )
         await self._deliver(bank, commit, vectors)
         _log.info("retain.reprocessed", bank_uid=bank.uid, memory_count=len(commit.added))
         return tuple(memory.id for memory in commit.added)
 
-    async def _submit(self, bank: Bank, request: RetainRequest, received: datetime) -> RetainAnswer:
+    async def _refuse(self, bank: Bank, screened: Screened, at: datetime) -> NoReturn:
+        """Keep what was decided, and tell it; of what was told nothing is kept."""
+        await self._ledger.record_events(bank.uid, decided(screened.decisions), at)
+        raise screened.refusal()
+
+    async def _submit(
+        self, bank: Bank, request: RetainRequest, received: datetime, *, decisions: tuple[SecurityEvent, ...]
+    ) -> RetainAnswer:
         record = await asyncio.to_thread(_record, request)
         if record is not None:
             if await self._ledger.find_request(bank.uid, record) is not None:
-                return await self._carry_out(bank, request, received)
+                return await self._carry_out(bank, request, received, decisions=decisions)
         else:
             # A worker that takes over from a dead one must not keep things twice.
             request = replace(request, request_id=self._new_id())
         payload = await asyncio.to_thread(request_to_bytes, request, received)
         submitted = await self._ledger.submit(
-            bank.uid, OperationKind.RETAIN, payload, len(request.items), received, record
+            bank.uid, OperationKind.RETAIN, payload, len(request.items), received, record, decisions=decisions
         )
         self._on_pending()
         return RetainAnswer(operation_id=submitted.operation.id, replayed=submitted.replayed)
@@ -153,13 +185,17 @@ class MeshRetainer:
         received: datetime,
         progress: Progress = _nobody_asks,
         operation_id: str = "",
+        *,
+        decisions: tuple[SecurityEvent, ...] = (),
     ) -> RetainAnswer:
         record = await asyncio.to_thread(_record, request)
         drafts = await asyncio.to_thread(self._drafter.draft, bank, request, received)
         vectors = Vectors(self._embedder)
         commit = None if record is None else await self._ledger.find_request(bank.uid, record)
         if commit is None:
-            commit = await self._commit(bank, request, drafts, record, vectors, progress, operation_id=operation_id)
+            commit = await self._commit(
+                bank, request, drafts, record, vectors, progress, operation_id=operation_id, decisions=decisions
+            )
         deliveries = await self._deliver(bank, commit, vectors)
         answer = answer_of(drafts, commit, deliveries, len(request.items))
         _log.info("retain.completed", bank_uid=bank.uid, memory_count=answer.memory_count, replayed=answer.replayed)
@@ -175,6 +211,7 @@ class MeshRetainer:
         progress: Progress,
         *,
         operation_id: str,
+        decisions: tuple[SecurityEvent, ...],
     ) -> Commit:
         told: dict[str, tuple[Fact, ...]] = {}
         tries = 1
@@ -190,7 +227,8 @@ class MeshRetainer:
                 # Stamped now: embedding a thousand texts takes longer than the outbox leaves a write to its own call.
                 at = self._now()
                 due = self._consolidation.due(bank, at)
-                return await self._ledger.commit(replace(write, at=at, operation_id=operation_id, consolidate=due))
+                stamped = replace(write, at=at, operation_id=operation_id, consolidate=due, decisions=decisions)
+                return await self._ledger.commit(stamped)
             except ConflictingWrite:
                 if tries == _COMMIT_TRIES:
                     raise

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from recallmesh.core.defense import DefenseTuning
 from recallmesh.core.tuning import RecallTuning
 
 DEFAULT_TENANT = "default"
@@ -98,6 +99,7 @@ class BankConfig:
     retain: RetainTuning = field(default_factory=RetainTuning)
     consolidation: ConsolidationTuning = field(default_factory=ConsolidationTuning)
     labels: tuple[LabelKey, ...] = ()
+    defense: DefenseTuning = field(default_factory=DefenseTuning)
 
 
 @dataclass(frozen=True, slots=True)

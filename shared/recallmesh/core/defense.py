@@ -34,6 +34,15 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class DefenseTuning:
+    """What a bank keeps out, and how; a detector without an action is off."""
+
+    secret: DefenseAction | None = None
+    personal_data: DefenseAction | None = None
+    prompt_injection: DefenseAction | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DefenseViolation:
     """One kind of finding in one item, and what was done; ``message`` says what it was, never the thing itself."""
 

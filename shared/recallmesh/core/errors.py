@@ -152,6 +152,12 @@ class DefenseBlocked(MeshError):
     reason = "DEFENSE_BLOCKED"
     code = "FAILED_PRECONDITION"
 
+    def __init__(self, *violations: FieldViolation) -> None:
+        """Name every item and what was found in it, never the thing itself."""
+        said = "; ".join(f"{one.field}: {one.description}" for one in violations)
+        super().__init__(f"memory defense refused it: {said}", metadata={"violations": str(len(violations))})
+        self.violations = violations
+
 
 class NoVisionModel(MeshError):
     """An attachment came, and no extractor here can read it."""

@@ -1,6 +1,6 @@
 """Events: what happened in a bank, kept in the ledger, read, watched, and posted to webhooks."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -51,6 +51,18 @@ class Event:
     operation_id: str = ""
     memory_count: int = 0
     security: SecurityEvent | None = None
+
+
+def decided(decisions: Iterable[SecurityEvent]) -> tuple[EventDraft, ...]:
+    """Return the events that tell of memory defense's decisions."""
+    return tuple(
+        EventDraft(
+            EventKind.MEMORY_DEFENSE_TRIGGERED,
+            (one.document_id,) if one.document_id else (),
+            security=one,
+        )
+        for one in decisions
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from recallmesh.core.attachment import AttachmentLedger
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
 from recallmesh.core.comparison import IndexLedger
 from recallmesh.core.consolidation import ConsolidationLedger, HistoryLedger
+from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, ChunkOutline, Document
 from recallmesh.core.entity import Entity, TagCount
 from recallmesh.core.entity_ledger import EntityLedger
@@ -224,9 +225,12 @@ class WriteLedger(Protocol):
         total: int,
         at: datetime,
         request: RequestRecord | None = None,
+        *,
+        decisions: tuple[SecurityEvent, ...] = (),
     ) -> Submission:
         """Put an operation in the queue, or find the one that has the request id, whatever became of it.
 
+        ``decisions`` that memory defense took are written with it, and not again when it is carried out.
         An id that a write has is no hindrance when the content is the same: that operation will replay the write.
 
         Raises:

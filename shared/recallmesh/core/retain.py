@@ -8,6 +8,7 @@ from typing import Protocol
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
+from recallmesh.core.defense import DefenseViolation
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
 
 
@@ -110,6 +111,8 @@ class RetainedItem:
     memory_ids: tuple[str, ...] = ()
     unchanged: bool = False
     """The document had this very content already; its memories were kept."""
+    violations: tuple[DefenseViolation, ...] = ()
+    """What memory defense found in it; a refused item has no memories and one that says ``block``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,8 @@ class Retainer(Protocol):
             InvalidArgument: an item is blank or beyond a limit; names the field (``items[3].content``).
             BankNotFound: no such bank.
             RequestIdReused: the request id came before with other content.
+            DefenseBlocked: memory defense refused every item; says why.
+            NotReady: the bank asks memory defense for what cannot be looked for here.
             NoVisionModel: an attachment came and nothing here can read it.
 
         """

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import ConsolidationTuning, ExtractionMode, ObservationScope, RetainTuning
+from recallmesh.core.defense import DefenseAction
 from recallmesh.core.errors import FieldViolation
 from recallmesh.core.scope import MOST_SCOPES
 from recallmesh.core.text import tag_violations
@@ -183,6 +184,15 @@ CONSOLIDATION_TUNABLES: tuple[Tunable, ...] = (
     Tunable("custom_scopes", Kind.SCOPES, "the tags of each scope, for scope custom", "T11"),
 )
 """What a bank may set about consolidation."""
+
+_ACTIONS = tuple(DefenseAction)
+
+DEFENSE_TUNABLES: tuple[Tunable, ...] = (
+    _choice("secret", "what is done about keys, passwords, tokens; unset: nothing", "T12", _ACTIONS),
+    _choice("personal_data", "about mail, phone, card and account numbers, national ids, IPs", "T12", _ACTIONS),
+    _choice("prompt_injection", "about text that instructs the model that reads it", "T12", _ACTIONS),
+)
+"""What a bank may keep out of its memory: redact it, or block what holds it."""
 
 _KEYS: Mapping[str, type[StrEnum]] = {"boost_divisors": BoostLevel, "budget_hits": Budget, "budget_shares": Budget}
 

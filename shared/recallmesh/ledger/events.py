@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
 from recallmesh.core.errors import BankNotFound, FieldViolation, InvalidArgument, NotReady
-from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind
+from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind, decided
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.write import Write, WrittenDocument
 from recallmesh.ledger.banks import lock_bank
@@ -135,18 +135,6 @@ def put_retained(connection: Connection, write: Write, written: Iterable[Written
         sum(len(ids) for document in documents for ids in document.memory_ids),
     )
     put_events(connection, write.bank_uid, (*decided(write.decisions), complete), write.at)
-
-
-def decided(decisions: Iterable[SecurityEvent]) -> tuple[EventDraft, ...]:
-    """Return the events of decisions."""
-    return tuple(
-        EventDraft(
-            EventKind.MEMORY_DEFENSE_TRIGGERED,
-            (one.document_id,) if one.document_id else (),
-            security=one,
-        )
-        for one in decisions
-    )
 
 
 def read_events(connection: Connection, bank_uid: str, wanted: EventFilter, after: int, limit: int) -> list[Event]:

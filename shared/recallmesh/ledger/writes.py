@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.defense import SecurityEvent
+from recallmesh.core.event import decided
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.write import Commit, OutboxRow, RequestRecord, Submission, Write
 from recallmesh.ledger import operations, outbox
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import known_digests
+from recallmesh.ledger.events import put_events
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.removal import delete_where, retired_by
 from recallmesh.ledger.schema import is_retiring, memories
@@ -97,9 +100,16 @@ class SqlWrites:
         total: int,
         at: datetime,
         request: RequestRecord | None = None,
+        *,
+        decisions: tuple[SecurityEvent, ...] = (),
     ) -> Submission:
         """Put an operation in the queue, or find the one that has the request id."""
         operation = operations.new_operation(self._new_id, kind, total, at)
-        return await self._database.write(
-            lambda connection: operations.submit_operation(connection, bank_uid, operation, payload, request)
-        )
+
+        def work(connection: Connection) -> Submission:
+            submitted = operations.submit_operation(connection, bank_uid, operation, payload, request)
+            if not submitted.replayed:
+                put_events(connection, bank_uid, decided(decisions), at)
+            return submitted
+
+        return await self._database.write(work)

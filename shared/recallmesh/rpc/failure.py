@@ -5,7 +5,7 @@ from datetime import timedelta
 import structlog
 from google.rpc import code_pb2  # type: ignore[import-untyped]
 
-from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, Overloaded
+from recallmesh.core.errors import DefenseBlocked, FieldViolation, InvalidArgument, MeshError, Overloaded
 from recallmesh.rpc.codec.time import duration_from_pb, duration_to_pb
 from recallmesh.rpc.status import DETAILS_BYTES, MESSAGE_BYTES, VALUE_BYTES, bounded, class_of, cut, rebuilt
 from recallmesh.v1 import error_reason_pb2, retain_service_pb2
@@ -28,7 +28,7 @@ def failure_to_pb(error: MeshError) -> retain_service_pb2.BatchFailure:
     )
     if isinstance(error, Overloaded):
         message.retry_delay.CopyFrom(duration_to_pb(error.retry_after))
-    if isinstance(error, InvalidArgument):
+    if isinstance(error, InvalidArgument | DefenseBlocked):
         room = DETAILS_BYTES
         for violation in error.violations:
             told = retain_service_pb2.BatchViolation(

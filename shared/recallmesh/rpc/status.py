@@ -11,6 +11,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2  # type: ignore[i
 
 from recallmesh.core.errors import (
     ArmTimeout,
+    DefenseBlocked,
     FieldViolation,
     Forbidden,
     InternalFault,
@@ -33,6 +34,8 @@ gRPC peers accept; over 16 KiB the caller would see RESOURCE_EXHAUSTED in place 
 MESSAGE_BYTES = 512
 VALUE_BYTES = 256
 METADATA_KEYS = 12
+DEFENSE = "MEMORY_DEFENSE"
+"""The type of PreconditionFailure's violations; their subjects are items of the call."""
 
 CLASSES: Mapping[str, type[MeshError]] = {error.reason: error for error in all_errors() if error is not MeshError}
 
@@ -77,6 +80,8 @@ def status_from_error(error: MeshError, request_id: str) -> WireStatus:
         status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=duration_to_pb(error.retry_after)))
     if isinstance(error, InvalidArgument):
         _add_violations(status, error.violations)
+    if isinstance(error, DefenseBlocked):
+        _add_findings(status, error.violations)
     return WireStatus(grpc.StatusCode[error.code], message, status.SerializeToString())
 
 
@@ -91,6 +96,19 @@ def _add_violations(status: status_pb2.Status, violations: Sequence[FieldViolati
             del bad.field_violations[-1]
             break
     status.details.add().Pack(bad)
+
+
+def _add_findings(status: status_pb2.Status, violations: Sequence[FieldViolation]) -> None:
+    """Add what memory defense found, as much as there is room for."""
+    failed = error_details_pb2.PreconditionFailure()
+    room = DETAILS_BYTES - status.ByteSize()
+    for violation in violations:
+        subject, description = cut(violation.field, VALUE_BYTES), cut(violation.description, VALUE_BYTES)
+        failed.violations.add(type=DEFENSE, subject=subject, description=description)
+        if failed.ByteSize() > room:
+            del failed.violations[-1]
+            break
+    status.details.add().Pack(failed)
 
 
 def bounded(metadata: Mapping[str, str]) -> dict[str, str]:
@@ -121,16 +139,18 @@ def error_from_details(details: bytes) -> MeshError | None:
     info = error_details_pb2.ErrorInfo()
     bad = error_details_pb2.BadRequest()
     retry = error_details_pb2.RetryInfo()
+    failed = error_details_pb2.PreconditionFailure()
     try:
         status.ParseFromString(details)
         for part in status.details:
-            _ = part.Unpack(info) or part.Unpack(bad) or part.Unpack(retry)
+            _ = part.Unpack(info) or part.Unpack(bad) or part.Unpack(retry) or part.Unpack(failed)
     except DecodeError:
         return None
     if info.domain != DOMAIN:
         return None
     found = class_of(info.reason, status.code)
     violations = tuple(FieldViolation(v.field, v.description) for v in bad.field_violations)
+    violations += tuple(FieldViolation(v.subject, v.description) for v in failed.violations)
     delay = duration_from_pb(retry.retry_delay) if retry.HasField("retry_delay") else timedelta(seconds=1)
     return rebuilt(found, status.message, dict(info.metadata), violations, delay)
 
@@ -151,7 +171,7 @@ def rebuilt(
     """Make an instance past its own constructor, which would word the message anew."""
     error = found.__new__(found)
     MeshError.__init__(error, message, metadata=metadata)
-    if isinstance(error, InvalidArgument):
+    if isinstance(error, InvalidArgument | DefenseBlocked):
         error.violations = violations
     if isinstance(error, Overloaded):
         error.retry_after = delay

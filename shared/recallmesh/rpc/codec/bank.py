@@ -14,6 +14,7 @@ from recallmesh.core.bank import (
     RetainTuning,
 )
 from recallmesh.core.errors import FieldViolation, InvalidArgument, Unimplemented
+from recallmesh.rpc.codec.defense import defense_from_pb, defense_to_pb
 from recallmesh.rpc.codec.enums import EXTRACTION_MODE, OBSERVATION_SCOPE
 from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb
 from recallmesh.rpc.codec.tuning import tuning_from_pb, tuning_to_pb
@@ -53,18 +54,18 @@ def config_to_pb(config: BankConfig) -> bank_pb2.BankConfig:
         retain=retain_tuning_to_pb(config.retain),
         consolidation=consolidation_to_pb(config.consolidation),
         labels=[label_key_to_pb(one) for one in config.labels],
+        defense=defense_to_pb(config.defense),
     )
 
 
 def config_from_pb(message: bank_pb2.BankConfig, *, door: bool) -> BankConfig:
     """Read a bank's settings."""
-    if door:
-        refuse_unoffered(message, "config", "defense")
     return BankConfig(
         tuning_from_pb(message.recall, "config.recall", door=door),
         retain_tuning_from_pb(message.retain, door=door),
         consolidation_from_pb(message.consolidation, door=door),
         labels=tuple(label_key_from_pb(one) for one in message.labels),
+        defense=defense_from_pb(message.defense, door=door),
     )
 
 

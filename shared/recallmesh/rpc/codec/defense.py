@@ -1,9 +1,45 @@
 """What memory defense found and decided, on the wire."""
 
-from recallmesh.core.defense import DefenseViolation, SecurityEvent, Severity
+from recallmesh.core.defense import (
+    DefenseAction,
+    DefenseDetector,
+    DefenseTuning,
+    DefenseViolation,
+    SecurityEvent,
+    Severity,
+)
+from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.rpc.codec.enums import DEFENSE_ACTION, DEFENSE_DETECTOR
 from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb
-from recallmesh.v1 import event_pb2, retain_service_pb2
+from recallmesh.v1 import bank_pb2, event_pb2, retain_service_pb2
+
+
+def defense_to_pb(tuning: DefenseTuning) -> bank_pb2.DefenseTuning | None:
+    """Write what a bank keeps out; nothing when that is nothing."""
+    actions = ((detector, getattr(tuning, detector.value)) for detector in DefenseDetector)
+    rules = [
+        bank_pb2.DefenseRule(detector=DEFENSE_DETECTOR.to_pb(detector), action=DEFENSE_ACTION.to_pb(action))
+        for detector, action in actions
+        if action is not None
+    ]
+    return bank_pb2.DefenseTuning(rules=rules) if rules else None
+
+
+def defense_from_pb(message: bank_pb2.DefenseTuning, *, door: bool) -> DefenseTuning:
+    """Read what a bank keeps out.
+
+    Raises:
+        InvalidArgument: a rule lacks a part, or a detector has two.
+
+    """
+    actions: dict[str, DefenseAction] = {}
+    for number, rule in enumerate(message.rules):
+        field = f"config.defense.rules[{number}]"
+        detector = DEFENSE_DETECTOR.read(rule.detector, f"{field}.detector", door=door)
+        if door and detector.value in actions:
+            raise InvalidArgument(FieldViolation(f"{field}.detector", f"has a rule already: {detector}"))
+        actions[detector.value] = DEFENSE_ACTION.read(rule.action, f"{field}.action", door=door)
+    return DefenseTuning(**actions)
 
 
 def violation_to_pb(violation: DefenseViolation) -> retain_service_pb2.DefenseViolation:

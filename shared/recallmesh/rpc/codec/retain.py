@@ -13,6 +13,7 @@ from recallmesh.core.retain import (
     UpdateMode,
 )
 from recallmesh.rpc.codec.bank import bank_ref
+from recallmesh.rpc.codec.defense import violation_from_pb, violation_to_pb
 from recallmesh.rpc.codec.enums import DELIVERY_STATE, EXTRACTION_MODE, UPDATE_MODE, arm_from_server
 from recallmesh.rpc.codec.time import local_moment_from_pb, moment_to_pb, offset_to_pb
 from recallmesh.v1 import bank_pb2, retain_service_pb2
@@ -112,7 +113,10 @@ def retained_to_pb(answer: RetainAnswer) -> retain_service_pb2.RetainResponse:
     return retain_service_pb2.RetainResponse(
         items=[
             retain_service_pb2.RetainedItem(
-                document_id=item.document_id, memory_ids=item.memory_ids, unchanged=item.unchanged
+                document_id=item.document_id,
+                memory_ids=item.memory_ids,
+                unchanged=item.unchanged,
+                violations=[violation_to_pb(one) for one in item.violations],
             )
             for item in answer.items
         ],
@@ -131,7 +135,15 @@ def retained_from_pb(message: retain_service_pb2.RetainResponse) -> RetainAnswer
     """Read what became of it; arms that this version does not know are left out."""
     deliveries = ((arm_from_server(delivery.arm), delivery) for delivery in message.deliveries)
     return RetainAnswer(
-        items=tuple(RetainedItem(item.document_id, tuple(item.memory_ids), item.unchanged) for item in message.items),
+        items=tuple(
+            RetainedItem(
+                item.document_id,
+                tuple(item.memory_ids),
+                item.unchanged,
+                tuple(violation_from_pb(one) for one in item.violations),
+            )
+            for item in message.items
+        ),
         deliveries=tuple(
             Delivery(arm, DELIVERY_STATE.from_server(delivery.state), delivery.detail)
             for arm, delivery in deliveries
