@@ -118,7 +118,7 @@ ROUND_TRIPS = {
     ),
     "entry": (made(IndexEntry), lambda x: arm_codec.entry_from_pb(arm_codec.entry_to_pb(x), "entry")),
     "removal": (made(Removal), lambda x: arm_codec.removal_from_pb(arm_codec.removal_to_pb(x))),
-    "indexed": (made(Indexed), lambda x: arm_codec.indexed_from_pb(arm_codec.indexed_to_pb(x))),
+    "indexed": (made(Indexed), lambda x: arm_codec.indexed_page([arm_codec.indexed_to_pb(x)], "").rows[0]),
     "hits": (
         st.lists(made(Hit), max_size=3).map(tuple),
         lambda x: arm_codec.hits_from_pb(arm_codec.hits_to_pb(x)),
