@@ -1,5 +1,5 @@
 # ruff: noqa: PLC0415 - a process has only the extras of the parts it hosts, and starts faster for what it does not load
-"""Opens what makes facts of text, from the settings: rules, with a model of names or without, or a language model."""
+"""Opens what makes facts and observations, from the settings: rules, a model of names or not, or a language model."""
 
 import asyncio
 import random
@@ -12,6 +12,7 @@ from recallmesh.core.time import system_clock
 from recallmesh.retain.extraction import Extractor
 from recallmesh.retain.finder import NameFinder
 from recallmesh.retain.language import LanguageModel
+from recallmesh.retain.observation import ObservationWriter
 from recallmesh.settings import Settings
 from recallmesh.telemetry.metrics import Metrics
 
@@ -66,6 +67,14 @@ async def load_extractor(settings: Settings, model: LanguageModel | None, metric
         names = await asyncio.to_thread(load_names, settings.retain.names, settings.retain.names_model)
         return ObservedExtractor(LocalExtractor(GrammarTimeReader(), names), metrics)
     return ObservedExtractor(LlmExtractor(model, call_tokens=settings.llm.call_tokens), metrics)
+
+
+def observation_writer(settings: Settings, model: LanguageModel | None) -> ObservationWriter:
+    """Make what writes observations: the language model where there is one, else the choice of the best fact."""
+    from recallmesh.retain.chronicle import Chronicler
+    from recallmesh.retain.observation import BestFact
+
+    return BestFact() if model is None else Chronicler(model, call_tokens=settings.llm.call_tokens)
 
 
 def load_names(names: str, model: str) -> NameFinder | None:

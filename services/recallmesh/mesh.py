@@ -270,6 +270,7 @@ class Assembly:
                     arms={name: await self.arm(name) for name in parts.INDEXING_ARMS},
                     embedder=await self.embedder(),
                     extractor=await facts.load_extractor(self.settings, await self._language_model(), self.metrics),
+                    writer=facts.observation_writer(self.settings, await self._language_model()),
                     tokens=await self._tokens(),
                     metrics=self.metrics,
                 )

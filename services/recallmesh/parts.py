@@ -25,6 +25,7 @@ from recallmesh.loops import running
 from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
 from recallmesh.retain.consolidator import Consolidator
 from recallmesh.retain.extraction import Extractor
+from recallmesh.retain.observation import ObservationWriter
 from recallmesh.settings import Settings
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
@@ -190,12 +191,15 @@ async def open_retainer(
     arms: Mapping[ArmName, Arm],
     embedder: Embedder,
     extractor: Extractor,
+    writer: ObservationWriter,
     tokens: TokenCounter,
     metrics: Metrics,
 ) -> AsyncIterator[Retainer]:
     """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
     from recallmesh.core.operation import OperationKind
+    from recallmesh.retain.delivery import Carrier
     from recallmesh.retain.expiry import ExpiryWorker
+    from recallmesh.retain.fan_out import FanOut
     from recallmesh.retain.httpcore2 import open_httpcore_poster
     from recallmesh.retain.jobs import JobWorker
     from recallmesh.retain.outbox import OutboxWorker
@@ -224,7 +228,17 @@ async def open_retainer(
             one()
 
     consolidating = Consolidating(own.consolidation, timedelta(seconds=own.consolidation_delay_s))
-    consolidator = _consolidator(settings, consolidating, ledger=ledger, arms=arms, embedder=embedder, tokens=tokens)
+    consolidator = Consolidator(
+        ledger,
+        arms,
+        embedder,
+        writer,
+        FanOut(ledger, arms, Carrier(ledger, embedder), system_clock, own.arm_timeout_s),
+        tokens,
+        now=system_clock,
+        new_id=lambda: str(uuid4()),
+        consolidating=consolidating,
+    )
     retainer = MeshRetainer(
         ledger,
         arms,
@@ -275,33 +289,6 @@ async def open_retainer(
         )
         async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run, clock.run):
             yield retainer
-
-
-def _consolidator(
-    settings: Settings,
-    consolidating: Consolidating,
-    *,
-    ledger: Ledger,
-    arms: Mapping[ArmName, Arm],
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> Consolidator:
-    from recallmesh.retain.delivery import Carrier
-    from recallmesh.retain.fan_out import FanOut
-    from recallmesh.retain.observation import BestFact
-
-    timeout_s = settings.retain.arm_timeout_s
-    return Consolidator(
-        ledger,
-        arms,
-        embedder,
-        BestFact(),
-        FanOut(ledger, arms, Carrier(ledger, embedder), system_clock, timeout_s),
-        tokens,
-        now=system_clock,
-        new_id=lambda: str(uuid4()),
-        consolidating=consolidating,
-    )
 
 
 def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter, indexes: Mapping[ArmName, Arm]) -> Admin:

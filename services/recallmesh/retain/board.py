@@ -66,9 +66,9 @@ class Board:
         def belongs(memory: Memory, scope: Scope) -> bool:
             return scope in scopes_of(memory.tags, tuning, own.get(memory.id, ()))
 
-        clusters = Clusters(
-            held.observations.values(), {one.scope.key: one.scope for one in asked}, held.facts, belongs
-        )
+        scopes = {one.scope.key: one.scope for one in asked}
+        fits = any if self._by_meaning else all
+        clusters = Clusters(held.observations.values(), scopes, held.facts, belongs, fits)
         return await asyncio.to_thread(_placed, clusters, held, asked, near, alike)
 
     async def _read(self, bank_uid: str, held: _Held, ids: set[str]) -> None:
@@ -94,7 +94,7 @@ class Board:
                     continue
                 if memory_id in found.cosines:
                     cosines[frozenset((one.fact.id, memory_id))] = found.cosines[memory_id]
-                elif self._by_meaning or likeness(own, other) is not None:
+                elif not self._by_meaning and likeness(own, other) is not None:
                     missing.append((one.fact, other.memory))
         texts = dict.fromkeys(memory.text for pair in missing for memory in pair)
         vectors = await self._near.embed(tuple(texts))

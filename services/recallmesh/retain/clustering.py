@@ -44,11 +44,14 @@ class Clusters:
         scopes: Mapping[str, Scope],
         facts: Mapping[str, Known],
         belongs: Callable[[Memory, Scope], bool],
+        fits: Callable[[Iterable[bool]], bool] = all,
     ) -> None:
         """Begin with observations of the scopes (by key).
 
-        ``facts`` are all facts that may be asked for, ``belongs`` tells whether one is in a scope.
+        ``facts`` are all facts that may be asked for, ``belongs`` tells whether one is in a scope. ``fits`` is ``all``
+        if what joins must be like all that an observation rests on, ``any`` if its writer judges that.
         """
+        self._enough = fits
         self._facts = facts
         self._belongs = belongs
         self.all: list[Cluster] = []
@@ -97,7 +100,7 @@ class Clusters:
 
     def _fits(self, fact: Known, cluster: Cluster, alike: Alike) -> bool:
         told = [self._facts[one] for one in cluster.told if one in self._facts]
-        return bool(told) and all(alike(fact, one) for one in told)
+        return bool(told) and self._enough(alike(fact, one) for one in told)
 
     def _join(self, fact: Known, fitting: Sequence[Cluster], free: Iterable[Memory], alike: Alike) -> None:
         target = min(fitting, key=self.all.index)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from recallmesh.core.consolidation import (
     ObservationWrite,
 )
 from recallmesh.core.encoder import Embedder
-from recallmesh.core.errors import ConflictingWrite
+from recallmesh.core.errors import ConflictingWrite, ExtractionFailed
 from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import MemoryLedger
 from recallmesh.core.memory import FactType, Memory
@@ -55,6 +55,15 @@ class Limits:
 
     batch: int = 32
     again: timedelta = timedelta(seconds=30)
+
+
+@dataclass(slots=True)
+class _Round:
+    """What one operation has come to: observations written, those that could not be, and the last reason."""
+
+    written: dict[str, None] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    failure: ExtractionFailed | None = None
 
 
 class Consolidator:
@@ -95,36 +104,39 @@ class Consolidator:
 
         Raises:
             StoreUnavailable: an arm, the embedder or the writer does not answer; what was written stays.
+            ExtractionFailed: of some facts the writer made nothing that could be kept; all others are done.
 
         """
         bank = job.bank
         again = job.payload == DUE and not self._consolidating.is_on(bank)
-        written: dict[str, None] = {}
-        while stale := await self._ledger.stale_observations(bank.uid, limit=self._limits.batch):
-            written.update(dict.fromkeys(await self._refresh(bank, stale)))
-            await progress(len(written), len(written))
+        yet = _Round()
+        await self._refresh(bank, yet)
         done, after = 0, ""
         while facts := await self._ledger.new_facts(bank.uid, limit=self._limits.batch, after=after, again=again):
             after = facts[-1].memory.id
-            written.update(dict.fromkeys(await self._take(bank, facts)))
+            await self._take(bank, facts, yet)
             done += len(facts)
             await progress(done, done)
+        if yet.failure is not None:
+            raise yet.failure
         if await self._ledger.has_new_facts(bank.uid, again=again):
             # Those that the arms have yet to index: their near twins cannot be searched for before.
             await self._ledger.ask_again(bank.uid, self._now() + self._limits.again)
-        await self._ledger.tell_consolidated(bank.uid, job.operation, len(written), self._now())
-        _log.info("consolidation.completed", bank_uid=bank.uid, facts=done, observations=len(written))
-        return tuple(sorted(written))
+        await self._ledger.tell_consolidated(bank.uid, job.operation, len(yet.written), self._now())
+        _log.info("consolidation.completed", bank_uid=bank.uid, facts=done, observations=len(yet.written))
+        return tuple(sorted(yet.written))
 
-    async def _take(self, bank: Bank, facts: Sequence[NewFact]) -> tuple[str, ...]:
+    async def _take(self, bank: Bank, facts: Sequence[NewFact], yet: _Round) -> None:
         """Consolidate a batch, read anew when something came between."""
         tries = 1
         while True:
             try:
-                return await self._batch(bank, facts)
+                await self._batch(bank, facts, yet)
             except ConflictingWrite:
                 if tries == _TRIES:
                     raise
+            else:
+                return
             await asyncio.sleep(_RETRY_DELAY_S * 2**tries)
             tries += 1
             facts = await self._again(bank, facts)
@@ -134,7 +146,7 @@ class Consolidator:
         found = await self._ledger.read(bank.uid, tuple(scopes))
         return tuple(NewFact(one, scopes[one.id]) for one in sorted(found, key=lambda one: one.id))
 
-    async def _batch(self, bank: Bank, facts: Sequence[NewFact]) -> tuple[str, ...]:
+    async def _batch(self, bank: Bank, facts: Sequence[NewFact], yet: _Round) -> None:
         asked = [
             Asked(fact.memory, scope)
             for fact in facts
@@ -143,38 +155,64 @@ class Consolidator:
         ]
         clusters = await self._board.place(bank.uid, asked, bank.config.consolidation)
         done = {fact.memory.id: fact.memory.version for fact in facts}
-        return await self._write(bank.uid, [one for one in clusters if one.changed and not one.gone], done)
+        await self._write(bank.uid, [one for one in clusters if one.changed and not one.gone], done, yet)
 
-    async def _refresh(self, bank: Bank, stale: Sequence[HeldObservation]) -> tuple[str, ...]:
-        clusters = [
-            Cluster(held.scope, held.memory.tags, dict.fromkeys(held.evidence), held=held, changed=True)
-            for held in stale
-        ]
-        return await self._write(bank.uid, clusters, {})
+    async def _refresh(self, bank: Bank, yet: _Round) -> None:
+        """Write anew what is stale; what fails says what a fact of it says, and stays so."""
+        while True:
+            found = await self._ledger.stale_observations(bank.uid, limit=self._limits.batch + len(yet.failed))
+            clusters = [
+                Cluster(held.scope, held.memory.tags, dict.fromkeys(held.evidence), held=held, changed=True)
+                for held in found
+                if held.memory.id not in yet.failed
+            ]
+            if not clusters:
+                return
+            await self._write(bank.uid, clusters, {}, yet)
 
-    async def _write(self, bank_uid: str, clusters: Sequence[Cluster], done: Mapping[str, int]) -> tuple[str, ...]:
+    async def _write(self, bank_uid: str, clusters: Sequence[Cluster], done: Mapping[str, int], yet: _Round) -> None:
         """Write what the clusters say, in one transaction with the marks of the facts that are done."""
         wanted = tuple(dict.fromkeys(member for cluster in clusters for member in cluster.members))
         read = await self._ledger.read(bank_uid, wanted)
         facts = {fact.id: fact for fact in read if counts(fact)}
+        attempts = await asyncio.gather(*(self._attempt(cluster, facts, yet) for cluster in clusters))
         written: list[ObservationWrite] = []
         removed: list[HeldObservation] = []
-        for cluster in clusters:
-            observation = await self._observation(cluster, facts)
-            removed += cluster.merged
-            if observation is not None:
+        open_still: set[str] = set()
+        for cluster, (succeeded, observation) in zip(clusters, attempts, strict=True):
+            if not succeeded:
+                open_still.update(cluster.members)
+            elif observation is not None:
                 written.append(observation)
-            elif cluster.held is not None and (cluster.held.stale or cluster.merged):
+                removed += cluster.merged
+            elif cluster.held is not None and cluster.held.stale:
                 removed.append(cluster.held)
-        seen = {fact.id: fact.version for fact in facts.values()} | dict(done)
         change = Consolidation(
-            bank_uid, self._arms, self._now(), tuple(written), tuple(removed), seen=seen, done=tuple(done)
+            bank_uid,
+            self._arms,
+            self._now(),
+            tuple(written),
+            tuple(removed),
+            seen={fact.id: fact.version for fact in facts.values()} | dict(done),
+            done=tuple(one for one in done if one not in open_still),
         )
         result = await self._ledger.consolidate(change)
         if written or removed:
             memories = {memory.id: memory for memory in result.written}
             await self._fan_out.deliver(result.write_id, vectors=Vectors(self._embedder), memories=memories)
-        return tuple(one.id for one in result.written)
+        yet.written.update(dict.fromkeys(one.id for one in result.written))
+
+    async def _attempt(
+        self, cluster: Cluster, facts: Mapping[str, Memory], yet: _Round
+    ) -> tuple[bool, ObservationWrite | None]:
+        """Return whether the writer could say something of the cluster, and what it becomes."""
+        try:
+            return True, await self._observation(cluster, facts)
+        except ExtractionFailed as error:
+            yet.failure = error
+            if cluster.held is not None:
+                yet.failed.add(cluster.held.memory.id)
+            return False, None
 
     async def _observation(self, cluster: Cluster, facts: Mapping[str, Memory]) -> ObservationWrite | None:
         """Return what the cluster's observation becomes; nothing when its facts are no one thing."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, SecretStr, model_validator
 
 
 class LlmSettings(BaseModel, extra="forbid", frozen=True):
-    """A language model that makes the facts, at any endpoint that speaks OpenAI's protocol. Absent: rules make them."""
+    """A language model that makes facts and observations, at any endpoint of OpenAI's protocol. Absent: rules do."""
 
     url: str | None = Field(default=None, pattern="^https?://.+")
     """Where the endpoint is, up to ``/chat/completions``: ``https://api.openai.com/v1``. Absent: there is none."""
