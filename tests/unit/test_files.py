@@ -99,10 +99,10 @@ def test_a_page_is_its_text_without_menus_and_scripts(write):
         '<html><head><meta charset="iso-8859-1"><title>The\n bakery</title>'
         '<meta property="article:published_time" content="2026-02-01T08:00:00+01:00"><script>x()</script></head>'
         "<body><nav>Home</nav><article><h1>Bread</h1><p>Nadia <b>op</b>ened a\n caf\xe9.<br>In Asker.</p>"
-        "<ul><li>Rye</li><li>Wheat</li></ul></article><footer>(c)</footer></body></html>"
+        "<ul><li>Rye</li><li>Wheat</li></ul><pre>a = <b>1</b>\nb = 2</pre></article><footer>(c)</footer></body></html>"
     )
     (item,) = items(write("p.html", html.encode("latin-1")))
-    assert item.content == ("Bread\n\nNadia opened a café.\n\nIn Asker.\n\nRye\n\nWheat",)
+    assert item.content == ("Bread\n\nNadia opened a café.\n\nIn Asker.\n\nRye\n\nWheat\n\na = 1\nb = 2",)
     assert item.time == datetime(2026, 2, 1, 8, tzinfo=timezone(timedelta(hours=1)))
     assert item.context == "The bakery"
 

@@ -21,6 +21,8 @@ TIMES = (
 )
 BREAK = "\ue000"
 """Marks the end of a block while white space is folded; of Unicode's private use, so that no text has it."""
+LINE = "\ue001"
+"""The same for the end of a line that is meant."""
 _CHARSET = re.compile(rb"""<meta[^>]+charset=["']?([A-Za-z0-9_-]+)""", re.IGNORECASE)
 HEAD_BYTES = 4096
 
@@ -43,12 +45,15 @@ def text_of(html: str) -> str:
 def _text(tree: LexborHTMLParser) -> str:
     for node in tree.css(ASIDE):
         node.decompose()
+    for node in tree.css("pre"):
+        # Its lines are its own; what was marked up in it, such as colours of code, is not.
+        node.replace_with(BREAK + node.text().replace("\n", LINE) + BREAK)
     for node in tree.css(BLOCKS):
         node.insert_before(BREAK)
         node.insert_after(BREAK)
     bodies = next((found for css in MAIN if len(found := tree.css(css)) == 1), [])
     folded = re.sub(r"\s+", " ", "".join(body.text() for body in bodies))
-    return "\n\n".join(part for block in folded.split(BREAK) if (part := block.strip()))
+    return "\n\n".join(part for block in folded.split(BREAK) if (part := block.replace(LINE, "\n").strip()))
 
 
 def _decoded(source: Source) -> str:
