@@ -295,6 +295,7 @@ def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter, indexes: 
     """Make administration over the ledger; ``indexes`` are the arms whose indexes can be compared with it from here."""
     from recallmesh.bank.admin import LedgerAdmin
     from recallmesh.bank.events import WebhookRules
+    from recallmesh.retain.defense.screening import RuleScreening
 
     return LedgerAdmin(
         ledger,
@@ -304,4 +305,5 @@ def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter, indexes: 
         watch_interval_s=settings.bank.watch_interval_s,
         webhooks=WebhookRules(http=settings.events.webhook_http, private=settings.events.webhook_private),
         indexes=indexes,
+        screening=RuleScreening(lambda: str(uuid4())),
     )

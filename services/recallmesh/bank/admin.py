@@ -7,6 +7,7 @@ from types import MappingProxyType
 from uuid import uuid4
 
 from recallmesh.bank.config import check_config
+from recallmesh.bank.edit import refusal, screened_edit
 from recallmesh.bank.entities import LedgerEntities
 from recallmesh.bank.events import PUBLIC_ONLY, LedgerEvents, WebhookRules
 from recallmesh.bank.moves import BankMoves
@@ -22,10 +23,12 @@ from recallmesh.core.disclosure import disclosed, may_rest, may_show_attachment,
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import TagCount
 from recallmesh.core.errors import AttachmentNotFound, ChunkNotFound, DocumentNotFound, MemoryNotFound
+from recallmesh.core.event import decided
 from recallmesh.core.ledger import Ledger, MemoryEdit, MemoryFilter
 from recallmesh.core.memory import Memory, MemoryState
 from recallmesh.core.operation import FINISHED, Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.screening import EditScreening
 from recallmesh.core.tags import EVERYTHING, TagTest, is_open, passes
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
@@ -45,8 +48,12 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
         webhooks: WebhookRules = PUBLIC_ONLY,
         new_id: Callable[[], str] = lambda: str(uuid4()),
         indexes: Mapping[ArmName, Arm] = MappingProxyType({}),
+        screening: EditScreening | None = None,
     ) -> None:
-        """Administer what the ledger holds; ``new_id`` names webhooks, ``indexes`` are what is reached from here."""
+        """Administer what the ledger holds; ``new_id`` names webhooks, ``indexes`` are what is reached from here.
+
+        Without ``screening`` memories of banks that keep something out cannot be edited.
+        """
         self._ledger = ledger
         self._arms = arms
         self._tokens = tokens
@@ -54,6 +61,7 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
         self._watch_interval_s = watch_interval_s
         self._webhooks = webhooks
         self._new_id = new_id
+        self._screening = screening
         self._verifier = Verifier(ledger, arms, indexes, now)
 
     async def create_bank(self, ref: BankRef, *, name: str = "", config: BankConfig | None = None) -> Bank:
@@ -169,7 +177,17 @@ class LedgerAdmin(LedgerEntities, LedgerEvents, BankMoves):
     async def edit_memory(self, ref: BankRef, memory_id: str, edit: MemoryEdit) -> Memory:
         """Change a memory's text, tags or context."""
         checked = await asyncio.to_thread(checked_edit, edit, self._tokens)
-        return await self._ledger.edit_memory(await self._uid(ref), memory_id, checked, self._arms, self._now())
+        bank, at = await self._ledger.get_bank(ref), self._now()
+        screened = await screened_edit(self._screening, bank, memory_id, checked, at)
+        if screened.edit is None:
+            await self._ledger.record_events(bank.uid, decided(screened.decisions), at)
+            raise refusal(screened.decisions)
+        if screened.decisions:
+            checked = await asyncio.to_thread(checked_edit, screened.edit, self._tokens)
+        edited = await self._ledger.edit_memory(bank.uid, memory_id, checked, self._arms, at)
+        if screened.decisions:
+            await self._ledger.record_events(bank.uid, decided(screened.decisions), at)
+        return edited
 
     async def invalidate_memory(self, ref: BankRef, memory_id: str) -> Memory:
         """Hide a memory from recall."""

@@ -10,7 +10,10 @@ from uuid import NAMESPACE_OID, uuid5
 from recallmesh.core.bank import Bank
 from recallmesh.core.defense import DefenseDetector, DefenseTuning, DefenseViolation, SecurityEvent
 from recallmesh.core.errors import DefenseBlocked, FieldViolation
+from recallmesh.core.ledger import MemoryEdit
+from recallmesh.core.once import once_in_hand
 from recallmesh.core.retain import RetainAnswer, RetainedItem, RetainItem, RetainRequest
+from recallmesh.core.screening import ScreenedEdit
 from recallmesh.retain.defense.finding import Scan
 from recallmesh.retain.defense.item import Rule, Verdict, judge
 from recallmesh.retain.defense.loading import load
@@ -76,7 +79,10 @@ class Screening(Protocol):
 
 
 class RuleScreening:
-    """``Screening`` by scans, in a thread. ``new_id`` names the decisions about calls that have no request id."""
+    """``Screening`` and ``EditScreening`` by scans, in a thread.
+
+    ``new_id`` names the decisions about calls that have no request id.
+    """
 
     def __init__(self, new_id: Callable[[], str], load: Load = load) -> None:
         """Load scans by ``load`` when a bank asks for them."""
@@ -88,6 +94,24 @@ class RuleScreening:
         if bank.config.defense == DefenseTuning():
             return Screened(request, tuple(range(len(request.items))))
         return await asyncio.to_thread(self._screen, bank, request, at)
+
+    async def screen_edit(self, bank: Bank, memory_id: str, edit: MemoryEdit, at: datetime) -> ScreenedEdit:
+        """Judge what a memory is to say; fulfils ``EditScreening``."""
+        content = () if edit.text is None else (edit.text,)
+        said = RetainItem(content, context=edit.context or "", tags=edit.tags or ())
+        once = once_in_hand()
+        call = f"{memory_id}/{once.request_id if once else self._new_id()}"
+        screened = await self.screen(bank, RetainRequest(bank.ref, (said,), request_id=call), at)
+        if screened.is_blocked or not screened.decisions:
+            return ScreenedEdit(None if screened.is_blocked else edit, screened.decisions)
+        [left] = screened.request.items
+        changed = replace(
+            edit,
+            text=None if edit.text is None else str(left.content[0]),
+            context=None if edit.context is None else left.context,
+            tags=None if edit.tags is None else left.tags,
+        )
+        return ScreenedEdit(changed, screened.decisions)
 
     def _screen(self, bank: Bank, request: RetainRequest, at: datetime) -> Screened:
         rules = rules_of(bank, self._load)
