@@ -41,7 +41,7 @@ GOOD = told(fact())
 
 
 @asynccontextmanager
-async def open_extractor(endpoint, *, call_tokens=1_000_000, vision=False, timeout_s=5.0):
+async def open_extractor(endpoint, *, call_tokens=1_000_000, vision=False, timeout_s=20.0):
     async def no_sleep(_seconds):
         return
 

@@ -214,7 +214,13 @@ async def open_openai_model(
 
     An empty ``api_key`` is for endpoints that ask for none.
     """
-    async with openai.AsyncOpenAI(api_key=api_key or "none", base_url=url, timeout=timeout_s, max_retries=0) as client:
+    async with (
+        # A redirect would take what a bank was told to an address that nobody set.
+        httpx2.AsyncClient(follow_redirects=False, timeout=timeout_s) as connections,
+        openai.AsyncOpenAI(
+            api_key=api_key or "none", base_url=url, timeout=timeout_s, max_retries=0, http_client=connections
+        ) as client,
+    ):
         # What the environment says for programmes that talk to OpenAI itself is not for this endpoint.
         client.organization = client.project = None
         yield OpenAILanguageModel(
