@@ -92,8 +92,8 @@ class Documents(Protocol):
     async def reprocess_document(self, ref: BankRef, document_id: str) -> Operation:
         """Start making a document's memories once more, from its stored text, as the bank is set up now.
 
-        Until the new ones are indexed the old ones are found. Memories of a chunk of which one was deleted or edited
-        stay as they are.
+        Until the new ones are indexed the old ones are found; what is read in the same words keeps its id. Memories of
+        a chunk of which one was deleted or edited stay as they are.
         """
         ...
 

@@ -52,9 +52,11 @@ class DocumentWrite:
     """A document's new content.
 
     With ``REPLACE`` the chunks are all of it: chunks whose digest the document has already keep their memories and need
-    not bring any (bring them all the same when in doubt: they are dropped); memories of vanished chunks become
-    ``RETIRING``. With ``APPEND`` they follow what is there. ``version`` other than 0 must be the document's, else the
-    write is refused as ``ConflictingWrite``.
+    not bring any (bring them all the same when in doubt: they are dropped); of vanished chunks a memory whose text and
+    type are among the new ones stays under its id, in their place, and one more of its version where anything else of
+    it changed; what a person has edited of it stays as long as ``said`` is the same, and invalidated it stays in any
+    case. The others become ``RETIRING``. With ``APPEND`` the chunks follow what is there. ``version`` other than 0 must
+    be the document's, else the write is refused as ``ConflictingWrite``.
     """
 
     document: Document
@@ -114,7 +116,7 @@ class WrittenDocument:
 class Commit:
     """What a transaction did.
 
-    ``added`` are the new memories as stored, with the bank's own entity ids.
+    ``added`` are the new memories as stored, with the bank's own entity ids; not those that a document had already.
     ``replayed``: the request id was known with the same content; nothing was written and ``documents`` tell what the
     first call wrote. ``retiring`` are the ids whose document has moved on.
     """

@@ -1,8 +1,8 @@
 """Documents and chunks in the ledger: stored by a write, read, listed."""
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
@@ -16,6 +16,7 @@ from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import DocumentWrite, Write, WrittenDocument
 from recallmesh.ledger.attachments import delete_chunks
 from recallmesh.ledger.dialect import among
+from recallmesh.ledger.keeping import NOTHING, Kept, recognise, renamed
 from recallmesh.ledger.layout import HeldChunk, Layout, Place, lay_behind, lay_over
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.paging import cut, number_after
@@ -33,11 +34,17 @@ _DIGESTS = select(chunks.c.digest).where(
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a write made of one document; ``added`` are not stored yet and still mention the write's entities."""
+    """What a write made of one document.
+
+    ``added`` and ``kept`` are not stored yet and still mention the write's entities; ``renamed`` has, by the ids that
+    the write gave them, those that the kept ones have.
+    """
 
     written: WrittenDocument
     added: tuple[Memory, ...]
     retiring: tuple[str, ...]
+    kept: tuple[Kept, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 def store_document(connection: Connection, write: Write, content: DocumentWrite, write_id: str) -> Stored:
@@ -46,19 +53,31 @@ def store_document(connection: Connection, write: Write, content: DocumentWrite,
     row = _row(connection, bank_uid, document_id, lock=True)
     if content.version and (row is None or row.version != content.version):
         raise ConflictingWrite("the document has another version by now; try again")
-    appends = content.mode is UpdateMode.APPEND
-    if appends:
+    known = NOTHING
+    if content.mode is UpdateMode.APPEND:
         last = _last_place(connection, bank_uid, document_id) if row else None
         layout = lay_behind(document_id, content.chunks, row.chunk_count if row else 0, last)
     else:
-        layout = lay_over(document_id, content.chunks, _held(connection, bank_uid, document_id) if row else ())
+        held = _held(connection, bank_uid, document_id) if row else ()
+        layout = lay_over(document_id, content.chunks, held)
+        known = recognise(connection, bank_uid, layout, content.chunks)
+        if known.rows:
+            # Laid once more, under their own ids: what stands behind a memory names it as the one before.
+            layout = lay_over(document_id, renamed(content.chunks, known.ids), held)
     _put_document(connection, write, content, row, layout)
     if layout.new_chunks:
         connection.execute(_PUT_CHUNKS, [chunk_row(bank_uid, *new) for new in layout.new_chunks])
     _move(connection, bank_uid, layout)
-    retiring = _retire_later(connection, write, layout, write_id)
-    unchanged = row is not None and layout.is_unchanged
-    return Stored(WrittenDocument(document_id, tuple(layout.memory_ids), unchanged), tuple(layout.added), retiring)
+    kept = known.kept(layout.added)
+    staying = {one.memory.id for one in kept}
+    retiring = _retire_later(connection, write, layout, write_id, staying)
+    return Stored(
+        WrittenDocument(document_id, tuple(layout.memory_ids), row is not None and layout.is_unchanged),
+        tuple(memory for memory in layout.added if memory.id not in staying),
+        retiring,
+        kept,
+        known.ids,
+    )
 
 
 def known_digests(connection: Connection, bank_uid: str, document_id: str) -> frozenset[str]:
@@ -226,13 +245,19 @@ def _move(connection: Connection, bank_uid: str, layout: Layout) -> None:
         connection.execute(to, places)
 
 
-def _retire_later(connection: Connection, write: Write, layout: Layout, write_id: str) -> tuple[str, ...]:
-    """Mark vanished chunks and their memories; chunks without any go at once.
+def _retire_later(
+    connection: Connection, write: Write, layout: Layout, write_id: str, staying: set[str]
+) -> tuple[str, ...]:
+    """Mark vanished chunks and those of their memories that do not stay; chunks without any go at once.
 
     An invalidated memory retires too but stays hidden.
     """
-    retiring = tuple(place.memory_id for chunk in layout.vanished for place in chunk.places)
-    gone = [chunk.id for chunk in layout.vanished if not chunk.places]
+    leaving = {
+        chunk.id: [place.memory_id for place in chunk.places if place.memory_id not in staying]
+        for chunk in layout.vanished
+    }
+    retiring = tuple(memory_id for ids in leaving.values() for memory_id in ids)
+    gone = [chunk_id for chunk_id, ids in leaving.items() if not ids]
     if gone:
         delete_chunks(connection, write.bank_uid, among(chunks.c.id, gone))
     if retiring:
@@ -242,7 +267,7 @@ def _retire_later(connection: Connection, write: Write, layout: Layout, write_id
         shown = memories.c.state == MemoryState.ACTIVE.value
         state = {"state": MemoryState.RETIRING.value}
         connection.execute(update(memories).where(of_bank, among(memories.c.id, retiring), shown).values(state))
-        chunk_ids = [chunk.id for chunk in layout.vanished if chunk.places]
+        chunk_ids = [chunk_id for chunk_id, ids in leaving.items() if ids]
         left = update(chunks).where(chunks.c.bank_uid == write.bank_uid, among(chunks.c.id, chunk_ids))
         connection.execute(left.values(retiring_write=write_id))
     return retiring

@@ -1,7 +1,7 @@
 """The transaction of a retain: documents, chunks, memories, entities, request id and outbox, all or nothing."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,6 +16,7 @@ from recallmesh.ledger.documents import store_document
 from recallmesh.ledger.entities import resolve
 from recallmesh.ledger.events import put_retained
 from recallmesh.ledger.evidence import keep_scopes, make_due, mark_facts, take_up_observations
+from recallmesh.ledger.keeping import forget_scopes, keep
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
 from recallmesh.ledger.rows import memory_row
@@ -44,13 +45,22 @@ def commit_write(connection: Connection, write: Write, *, new_id: Callable[[], s
     stored = [store_document(connection, write, document, write_id) for document in write.documents]
     put_attachments(connection, write)
     drafts = [memory for document in stored for memory in document.added]
-    added = _with_mentions(drafts, resolve(connection, write, drafts, new_id))
+    kept = [one for document in stored for one in document.kept]
+    mentions = resolve(connection, write, [*drafts, *(one.memory for one in kept)], new_id)
+    added = _with_mentions(drafts, mentions)
     insert_memories(connection, write.bank_uid, added)
+    due = Due(write.at, write_id, own_for)
     take_up_observations(connection, write.bank_uid, added)
-    keep_scopes(connection, write.bank_uid, _scopes(write, {memory.id for memory in added}))
+    kept = [
+        replace(one, memory=told)
+        for one, told in zip(kept, _with_mentions((k.memory for k in kept), mentions), strict=True)
+    ]
+    keep(connection, write, kept, due)
+    forget_scopes(connection, write.bank_uid, kept)
+    ids = {memory.id: memory.id for memory in added} | {old: new for one in stored for old, new in one.renamed.items()}
+    keep_scopes(connection, write.bank_uid, _scopes(write, ids))
     if added and write.consolidate is not None:
         make_due(connection, write.bank_uid, write.consolidate)
-    due = Due(write.at, write_id, own_for)
     versions = [(memory.id, memory.version) for memory in added]
     put_rows(connection, write.bank_uid, OutboxAction.INDEX, versions, write.arms, due)
     written = tuple(document.written for document in stored)
@@ -101,9 +111,9 @@ def insert_memories(connection: Connection, bank_uid: str, added: Iterable[Memor
         connection.execute(_PUT_MENTIONS, mentions)
 
 
-def _scopes(write: Write, added: set[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+def _scopes(write: Write, ids: Mapping[str, str]) -> dict[str, tuple[tuple[str, ...], ...]]:
     chunks = [chunk for document in write.documents for chunk in document.chunks if chunk.scopes]
-    return {memory.id: chunk.scopes for chunk in chunks for memory in chunk.memories if memory.id in added}
+    return {ids[memory.id]: chunk.scopes for chunk in chunks for memory in chunk.memories if memory.id in ids}
 
 
 def insert_tags(connection: Connection, bank_uid: str, tagged: Iterable[Memory]) -> None:
