@@ -16,6 +16,8 @@ from recallmesh.core.deadline import within
 from recallmesh.core.errors import (
     ArmTimeout,
     BankNotFound,
+    DefenseBlocked,
+    FieldViolation,
     InvalidArgument,
     MeshError,
     NotReady,
@@ -190,6 +192,21 @@ async def test_nothing_is_appended_to_a_document_that_lacks_the_batch_before(ope
     )
     assert outcomes(answers) == [int, InvalidArgument, NotReady, int, NotReady, int, int]
     assert sorted(await bench.texts()) == ["All anew.", "And more.", "Another's."]
+
+
+async def test_what_memory_defense_refused_does_not_hold_up_what_follows_it(opened):
+    bench, retainer = opened
+
+    async def refuse(request):
+        if request.items[0].content == ("A secret.",):
+            raise DefenseBlocked(FieldViolation("items[0]", "a secret"))
+        return await bench.retainer.retain(request)
+
+    bench.retainer._bulk = BulkLine(refuse, WINDOW, None)
+    append = {"document_id": "d", "update_mode": UpdateMode.APPEND}
+    wanted = [batch("r-0", "A secret.", document_id="d"), batch("r-1", "Part 1.", **append)]
+    assert outcomes(await every(retainer, *wanted)) == [DefenseBlocked, int]
+    assert await bench.texts() == ["Part 1."]
 
 
 async def test_no_more_is_read_than_a_few_batches_ahead_of_the_answers(opened):

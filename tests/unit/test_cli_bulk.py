@@ -14,8 +14,10 @@ from recallmesh.cli.note import About, Note, note_path, read_note
 from recallmesh.cli.tally import Tally, collecting, summary
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
+from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, Severity
 from recallmesh.core.errors import (
     ConflictingWrite,
+    DefenseBlocked,
     FieldViolation,
     InvalidArgument,
     NotReady,
@@ -56,10 +58,15 @@ async def batches(count, after=None):
         raise after
 
 
-async def load(retainer, count=5, after=None, pauses_s=(0.0, 0.0, 0.0)):
+async def load(retainer, count=5, after=None, pauses_s=(0.0, 0.0, 0.0), **parts):
     kept = []
     loading = Load(
-        retainer, BANK, lambda batch: f"r-{batch.first}", lambda batch, _: kept.append(batch.first), pauses_s=pauses_s
+        retainer,
+        BANK,
+        lambda batch: f"r-{batch.first}",
+        lambda batch, _: kept.append(batch.first),
+        pauses_s=pauses_s,
+        **parts,
     )
     try:
         await loading.keep(batches(count, after))
@@ -111,6 +118,34 @@ async def test_another_error_ends_the_load_as_it_is():
     with pytest.raises(NotReady):
         await load(flaky)
     assert flaky.seen == ["r-1"]
+
+
+async def test_a_load_may_go_on_after_what_was_refused():
+    told = []
+
+    def refused(batch, error):
+        told.append((batch.first, error.reason))
+        return isinstance(error, DefenseBlocked)
+
+    flaky = Flaky(None, DefenseBlocked(FieldViolation("items[0]", "a secret")), None, NotReady("no"))
+    with pytest.raises(NotReady):
+        await load(flaky, refused=refused)
+    assert flaky.done == [1, 3]
+    assert told == [(2, "DEFENSE_BLOCKED"), (4, "NOT_READY")]
+
+
+def test_what_memory_defense_did_is_counted_and_told_as_json(capsys, items_json):
+    def found(action):
+        return DefenseViolation(DefenseDetector.SECRET, action, Severity.HIGH, "a key")
+
+    tally, batch = Tally(items_json=items_json), Reading().batch([b'{"content": "x"}'] * 2)
+    both = (found(DefenseAction.REDACT), found(DefenseAction.BLOCK))
+    tally.add(RetainAnswer((RetainedItem("a", ("m",), violations=both[:1]), RetainedItem("b", violations=both))), batch)
+    assert (tally.refused, tally.redacted) == (1, 1)
+    tally.refuse(batch)
+    assert (tally.items, tally.refused, tally.line) == (4, 3, 2)
+    tally.print_json()
+    assert [len(item["violations"]) for item in json.loads(capsys.readouterr().out)["items"]] == [1, 2]
 
 
 async def test_an_id_that_came_with_other_content_says_that_the_file_has_changed():

@@ -43,8 +43,8 @@ class Load:
     request_id: Callable[[Batch], str]
     kept: Callable[[Batch, RetainAnswer], None]
     sending: Callable[[Batch], None] = lambda _: None
-    refused: Callable[[Batch, MeshError], None] | None = None
-    """Told of a batch that is refused, after which the load goes on. Absent: it ends the load."""
+    refused: Callable[[Batch, MeshError], bool] = lambda _, __: False
+    """Told of a batch that is refused; returns whether the load goes on all the same."""
     mode: ExtractionMode | None = None
     tags: tuple[str, ...] = ()
     pauses_s: tuple[float, ...] = PAUSES_S
@@ -106,10 +106,9 @@ class Load:
         batch = self._unanswered[0]
         if isinstance(answer.outcome, MeshError):
             error = _worded(answer.outcome, batch)
-            if self.refused is None or isinstance(error, PASSING):
+            if isinstance(error, PASSING) or not self.refused(batch, error):
                 raise error from answer.outcome
             self._unanswered.popleft()
-            self.refused(batch, error)
             return
         self._unanswered.popleft()
         self.kept(batch, answer.outcome)

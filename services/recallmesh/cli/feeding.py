@@ -19,7 +19,7 @@ from recallmesh.cli.note import About, Note, note_path, read_note
 from recallmesh.cli.stream import Cut, packets
 from recallmesh.cli.tally import Tally
 from recallmesh.core.bank import BankRef, ExtractionMode
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import DefenseBlocked, FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.retain import RetainAnswer
 from recallmesh.mesh import Faces
 from recallmesh.settings import load_settings
@@ -62,12 +62,21 @@ def _load(words: argparse.Namespace, faces: Faces, note: Note, meter: Meter, tal
         tally.add(answer, batch)
         meter.show(len(batch.items), batch.offset)
 
+    def refused(batch: Batch, error: MeshError) -> bool:
+        if not isinstance(error, DefenseBlocked):
+            return False
+        note.answered(batch)
+        tally.refuse(batch)
+        meter.show(len(batch.items), batch.offset)
+        return True
+
     return Load(
         faces.retainer,
         BankRef(words.bank),
         note.request_id,
         kept,
         sending=note.sent,
+        refused=refused,
         mode=ExtractionMode(words.mode) if words.mode else None,
         tags=tuple(words.tags),
     )

@@ -82,13 +82,14 @@ class _Filing:
             said = "unchanged" if unchanged else tallies.count(answer.memory_count, "memory")
             print(printable(f"{document.path}: {said}"))
 
-    def refused(self, batch: Batch, error: MeshError) -> None:
-        """Say why a document was not kept."""
+    def refused(self, batch: Batch, error: MeshError) -> bool:
+        """Say why a document was not kept; the others are."""
         document = self._sent.pop(batch.first)
         if isinstance(error, InvalidArgument):
             self._tell(error)
         else:
             self._count(f"{document.path}: {error.message}")
+        return True
 
     async def clear(self) -> None:
         """Delete the parts that a longer version of a file had after its last one."""

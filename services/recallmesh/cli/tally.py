@@ -43,6 +43,9 @@ class Tally:
         self.memories += answer.memory_count
         self.line = batch.last
         for told, item in zip(answer.items, batch.items, strict=False):
+            if self.items_json is not None:
+                self.items_json.write(("," if self._written else "") + retained_item_json(told))
+                self._written = True
             if any(one.action is DefenseAction.BLOCK for one in told.violations):
                 self.refused += 1
                 continue
@@ -52,13 +55,16 @@ class Tally:
                 self._documents.add(name.digest())
             else:
                 self._unnamed += 1
-            if self.items_json is not None:
-                self.items_json.write(("," if self._written else "") + retained_item_json(told))
-                self._written = True
         for delivery in answer.deliveries:
             known = self.deliveries.get(delivery.arm)
             if known is None or known.state is not DeliveryState.PENDING:
                 self.deliveries[delivery.arm] = delivery
+
+    def refuse(self, batch: Batch) -> None:
+        """Count a call of which memory defense refused every item."""
+        self.line = batch.last
+        self.items += len(batch.items)
+        self.refused += len(batch.items)
 
     @property
     def documents(self) -> int:

@@ -5,7 +5,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from dataclasses import dataclass, field
 
 from recallmesh.core.deadline import within
-from recallmesh.core.errors import ArmTimeout, FieldViolation, InvalidArgument, MeshError, NotReady, Overloaded
+from recallmesh.core.errors import (
+    ArmTimeout,
+    DefenseBlocked,
+    FieldViolation,
+    InvalidArgument,
+    MeshError,
+    NotReady,
+    Overloaded,
+)
 from recallmesh.core.retain import BatchAnswer, RetainAnswer, RetainRequest, UpdateMode
 
 Retain = Callable[[RetainRequest], Awaitable[RetainAnswer]]
@@ -103,10 +111,10 @@ class _Stream:
             if self._last.get(key) is own:
                 del self._last[key]
         documents = {key for key in keys if key[0] == "document"}
-        if isinstance(answer.outcome, MeshError):
-            self._lost |= documents
-        else:
+        if not isinstance(answer.outcome, MeshError):
             self._lost -= documents
+        elif not isinstance(answer.outcome, DefenseBlocked):  # which is meant: what follows is not to wait for it
+            self._lost |= documents
         return answer
 
     def _lacking(self, request: RetainRequest) -> NotReady | None:

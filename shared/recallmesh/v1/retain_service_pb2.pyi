@@ -262,7 +262,9 @@ class BatchFailure(_message.Message):
 
     @_builtins.property
     def violations(self) -> _containers.RepeatedCompositeFieldContainer[Global___BatchViolation]:
-        """The fields that were refused, as paths in the batch (items[3].content). Empty unless the code is INVALID_ARGUMENT."""
+        """The fields that were refused, as paths in the batch (items[3].content), or the items that memory defense refused. Empty
+        unless the reason is INVALID_ARGUMENT or DEFENSE_BLOCKED.
+        """
 
     @_builtins.property
     def retry_delay(self) -> _duration_pb2.Duration:
