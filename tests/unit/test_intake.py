@@ -71,6 +71,7 @@ def test_what_shows_something_is_taken(text):
         (replace(GOOD, entities=(NamedEntity("x"), NamedEntity(" "))), "items[0].entities[1].name"),
         (replace(GOOD, time=datetime(2026, 1, 1, tzinfo=UTC), timeless=True), "items[0].time"),
         (replace(GOOD, observation_scopes=((), ("",))), "items[0].observation_scopes[1][0]"),
+        (replace(GOOD, observation_scopes=(("a",),) * 33), "items[0].observation_scopes"),
     ],
 )
 def test_every_limit_names_its_field(item, field):

@@ -96,6 +96,8 @@ def item_violations(path: str, item: RetainItem) -> Iterator[FieldViolation]:
     yield from text_violations(f"{path}.context", [item.context], limits.CONTEXT_BYTES)
     yield from name_violations(f"{path}.document_id", item.document_id, limits.DOCUMENT_ID_BYTES)
     yield from tag_violations(f"{path}.tags", item.tags)
+    if len(item.observation_scopes) > limits.SCOPES:
+        yield FieldViolation(f"{path}.observation_scopes", f"has more than {limits.SCOPES} scopes")
     for scope, tags in enumerate(item.observation_scopes):
         yield from tag_violations(f"{path}.observation_scopes[{scope}]", tags)
     if len(item.metadata) > limits.METADATA_KEYS:

@@ -32,6 +32,8 @@ REQUEST_ID_BYTES = 128
 """UTF-8 bytes of a request id."""
 ENTITIES_PER_ITEM = 64
 """Entities that one item names."""
+SCOPES = 32
+"""Scopes of consolidation that one item, or a bank of its own, names. Facts with more by their tags are in as many."""
 LABEL_KEYS = 64
 """Keys of a bank's vocabulary of labels."""
 LABEL_VALUES = 1_000

@@ -7,10 +7,8 @@ from enum import StrEnum
 from itertools import combinations
 
 from recallmesh.core.bank import ConsolidationTuning, ObservationScope
+from recallmesh.core.limits import SCOPES
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, TagTest
-
-MOST_SCOPES = 32
-"""The most scopes of one fact: each is a search of its own, and six tags have 63 sets. Smaller sets come first."""
 
 
 class Meeting(StrEnum):
@@ -61,7 +59,8 @@ def scopes_of(
 ) -> tuple[Scope, ...]:
     """Return the scopes that a fact with these tags is in; ``own`` are those that came with it, instead of the bank's.
 
-    A fact without tags is in the scope of those without, but where scopes are named: then only if that one is.
+    At most ``SCOPES``, since each is a search of its own and six tags have 63 sets: smaller sets come first. A fact
+    without tags is in the scope of those without, but where scopes are named: then only if that one is.
     """
     held = tuple(sorted(set(tags)))
     if own:
@@ -74,12 +73,10 @@ def scopes_of(
         case ObservationScope.COMBINED:
             return (Scope(Meeting.EXACTLY, held),)
         case ObservationScope.PER_TAG:
-            return tuple(Scope(Meeting.WITH, (tag,)) for tag in held[:MOST_SCOPES]) or (Scope(Meeting.EXACTLY),)
+            return tuple(Scope(Meeting.WITH, (tag,)) for tag in held[:SCOPES]) or (Scope(Meeting.EXACTLY),)
         case ObservationScope.ALL_COMBINATIONS:
             found = (Scope(Meeting.WITH, some) for some in _subsets(held))
-            return tuple(scope for scope, _ in zip(found, range(MOST_SCOPES), strict=False)) or (
-                Scope(Meeting.EXACTLY),
-            )
+            return tuple(scope for scope, _ in zip(found, range(SCOPES), strict=False)) or (Scope(Meeting.EXACTLY),)
 
 
 def _named(held: tuple[str, ...], named: Iterable[Iterable[str]]) -> tuple[Scope, ...]:
@@ -90,7 +87,7 @@ def _named(held: tuple[str, ...], named: Iterable[Iterable[str]]) -> tuple[Scope
             found[Scope(Meeting.EXACTLY)] = None
         elif tags and set(tags) <= set(held):
             found[Scope(Meeting.WITH, tags)] = None
-    return tuple(found)[:MOST_SCOPES]
+    return tuple(found)[:SCOPES]
 
 
 def _subsets(held: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import ConsolidationTuning, ExtractionMode, ObservationScope, RetainTuning
 from recallmesh.core.defense import DefenseAction
 from recallmesh.core.errors import FieldViolation
-from recallmesh.core.scope import MOST_SCOPES
+from recallmesh.core.limits import SCOPES
 from recallmesh.core.text import tag_violations
 from recallmesh.core.tuning import (
     GRAPH_STRATEGIES,
@@ -241,8 +241,8 @@ def consolidation_violations(tuning: ConsolidationTuning, where: str) -> list[Fi
     """Return what is wrong with how a bank's facts are consolidated."""
     path, scopes = f"{where}.custom_scopes", tuning.custom_scopes
     found = [fault for place, tags in enumerate(scopes) for fault in tag_violations(f"{path}[{place}]", tags)]
-    if len(scopes) > MOST_SCOPES:
-        found.append(FieldViolation(path, f"has {len(scopes)} scopes; the limit is {MOST_SCOPES}"))
+    if len(scopes) > SCOPES:
+        found.append(FieldViolation(path, f"has {len(scopes)} scopes; the limit is {SCOPES}"))
     return found
 
 
