@@ -252,6 +252,7 @@ async def open_retainer(
         batch_timeout_s=own.timeout_s,
         consolidation=consolidating,
         on_pending=wake,
+        on_retained=metrics.observe_retained,
     )
     repairer = Repairer(ledger, arms, embedder, now=system_clock, on_pending=wake)
     handlers: dict[OperationKind, Handler] = {

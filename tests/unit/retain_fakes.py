@@ -136,7 +136,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def open_bench(folder: Path, *, chunk_tokens=512, extractor=None, screening=None) -> AsyncIterator[Bench]:
+async def open_bench(
+    folder: Path, *, chunk_tokens=512, extractor=None, screening=None, on_retained=lambda _: None
+) -> AsyncIterator[Bench]:
     clock, embedder = Moving(), FakeEmbedder()
     arms = {name: FakeArm() for name in (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)}
     numbers, ledgers_own = itertools.count(1), itertools.count(1_000_000)
@@ -154,6 +156,7 @@ async def open_bench(folder: Path, *, chunk_tokens=512, extractor=None, screenin
             now=clock,
             new_id=lambda: str(uuid.UUID(int=next(numbers))),
             arm_timeout_s=0.5,
+            on_retained=on_retained,
             screening=screening,
         )
         outbox = OutboxWorker(ledger, arms, embedder, worker="w1", now=clock, random=lambda: 0.0)

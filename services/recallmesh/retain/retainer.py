@@ -73,6 +73,7 @@ class MeshRetainer:
         batch_timeout_s: float | None = None,
         consolidation: Consolidating = NEVER,
         on_pending: Callable[[], None] = lambda: None,
+        on_retained: Callable[[RetainAnswer], None] = lambda _: None,
         screening: Screening | None = None,
     ) -> None:
         """Write to the ledger and to ``arms``, which are those with an index of their own.
@@ -87,6 +88,7 @@ class MeshRetainer:
         self._now = now
         self._new_id = new_id
         self._on_pending = on_pending
+        self._on_retained = on_retained
         self._consolidation = consolidation
         self._arms = tuple(arms)
         self._screening = screening or RuleScreening(new_id)
@@ -198,6 +200,8 @@ class MeshRetainer:
             )
         deliveries = await self._deliver(bank, commit, vectors)
         answer = answer_of(drafts, commit, deliveries, len(request.items))
+        if not answer.replayed:
+            self._on_retained(answer)
         _log.info("retain.completed", bank_uid=bank.uid, memory_count=answer.memory_count, replayed=answer.replayed)
         return answer
 

@@ -3,6 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from recallmesh.core.consolidation import Backlog
+from recallmesh.core.retain import RetainAnswer
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Bucket bounds: from a call in process to a rerank of 300 pairs on a busy CPU."""
@@ -44,6 +45,12 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
+        self.retained_documents = Counter(
+            "recallmesh_retain_documents_total",
+            "Documents that were retained: new or changed, unchanged, or empty, of which no memory came.",
+            ["outcome"],
+            registry=self.registry,
+        )
         self.model_tokens = Counter(
             "recallmesh_language_model_tokens_total",
             "Tokens that a language model read and wrote.",
@@ -69,6 +76,16 @@ class Metrics:
             "How long the bank has waited that has been due for longest.",
             registry=self.registry,
         )
+
+    def observe_retained(self, answer: RetainAnswer) -> None:
+        """Count the documents of one call by what came of them."""
+        outcomes: dict[str, str] = {}
+        for item in answer.items:
+            outcome = "unchanged" if item.unchanged else "changed"
+            if item.memory_ids or item.document_id not in outcomes:
+                outcomes[item.document_id] = outcome if item.memory_ids else "empty"
+        for outcome in outcomes.values():
+            self.retained_documents.labels(outcome).inc()
 
     def observe_backlog(self, backlog: Backlog) -> None:
         """Set what consolidation has yet to do."""
