@@ -8,12 +8,12 @@ from unit.consolidation_fakes import open_desk
 from unit.retain_fakes import NOW, REF
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import ObservationScope
+from recallmesh.core.bank import BankRef, ObservationScope
 from recallmesh.core.consolidation import ASKED
 from recallmesh.core.errors import MemoryNotFound, StoreUnavailable
 from recallmesh.core.job import Job
-from recallmesh.core.ledger import MemoryEdit
-from recallmesh.core.memory import MemoryState
+from recallmesh.core.ledger import MemoryEdit, MemoryFilter
+from recallmesh.core.memory import FactType, MemoryState
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.tags import TagLeaf, TagMode, TagNot
@@ -228,6 +228,19 @@ async def test_an_arm_that_is_down_makes_the_operation_wait_and_nothing_is_half_
         assert await desk.said() == [LONG]
 
 
+async def test_an_arm_that_is_down_for_longer_than_an_operation_lives_is_waited_for(tmp_path):
+    async with open_desk(tmp_path) as desk:
+        await desk.keep(SHORT, LONG)
+        desk.bench.arms[ArmName.KEYWORD].down = True
+        for _ in range(12):
+            await desk.due()
+        failed = await desk.admin.list_operations(REF, PageRequest(), (OperationState.FAILED,))
+        assert len(failed.rows) > 0
+        desk.bench.arms[ArmName.KEYWORD].down = False
+        assert await desk.due() > 0
+        assert await desk.said() == [LONG]
+
+
 async def test_deleting_evidence_changes_the_observation_at_once_and_then_ends_it(tmp_path):
     async with open_desk(tmp_path) as desk:
         short, other, long = await desk.keep(SHORT, SHORT, LONG)
@@ -399,3 +412,32 @@ async def test_a_writer_that_is_down_leaves_all_as_it_was(tmp_path):
         assert (await desk.asked()).error == "the model does not answer"
         assert await desk.observations() == []
         assert await desk.bench.ledger.has_new_facts(desk.bench.bank.uid)
+
+
+async def test_a_bank_that_was_moved_keeps_its_observations_and_they_stay_true(tmp_path):
+    async with open_desk(tmp_path) as desk:
+        await desk.keep(SHORT, SHORT, LONG, tags=("a",))
+        await desk.asked()
+        (made,) = await desk.observations()
+        copy = BankRef("copy")
+        moved = await desk.admin.create_bank(copy)
+        await desk.admin.import_bank(copy, desk.admin.export_bank(REF))
+
+        async def observed():
+            found = await desk.admin.list_memories(
+                copy, MemoryFilter(fact_types=(FactType.OBSERVATION,)), PageRequest()
+            )
+            return [(one.text, one.tags, one.proof_count) for one in found.rows]
+
+        await desk.deliver()
+        assert await observed() == [(LONG, ("a",), 3)]
+        asked = await desk.admin.consolidate(copy)
+        assert await desk.jobs.step()
+        assert (await desk.admin.get_operation(copy, asked.id)).memory_ids == ()
+        assert await observed() == [(LONG, ("a",), 3)]
+        page = await desk.admin.list_memories(copy, MemoryFilter(fact_types=(FactType.WORLD,)), PageRequest())
+        told = next(one for one in page.rows if one.text == LONG)
+        await desk.admin.delete_memory(copy, told.id)
+        assert await observed() == [(SHORT, ("a",), 2)]
+        assert moved.uid != desk.bench.bank.uid
+        assert (await desk.observations()) == [made]

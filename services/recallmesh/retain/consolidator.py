@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
@@ -20,7 +21,14 @@ from recallmesh.core.consolidation import (
     ObservationWrite,
 )
 from recallmesh.core.encoder import Embedder
-from recallmesh.core.errors import ConflictingWrite, ExtractionFailed
+from recallmesh.core.errors import (
+    ArmTimeout,
+    ConflictingWrite,
+    ExtractionFailed,
+    MeshError,
+    Overloaded,
+    StoreUnavailable,
+)
 from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import MemoryLedger
 from recallmesh.core.memory import FactType, Memory
@@ -107,6 +115,15 @@ class Consolidator:
             ExtractionFailed: of some facts the writer made nothing that could be kept; all others are done.
 
         """
+        try:
+            return await self._consolidated(job, progress)
+        except (StoreUnavailable, Overloaded, ArmTimeout, ConflictingWrite):
+            # However long what is needed is away: should this operation be given up, another follows.
+            with suppress(MeshError):
+                await self._ledger.ask_again(job.bank.uid, self._now() + self._limits.again)
+            raise
+
+    async def _consolidated(self, job: Job, progress: Progress) -> tuple[str, ...]:
         bank = job.bank
         again = job.payload == DUE and not self._consolidating.is_on(bank)
         yet = _Round()
