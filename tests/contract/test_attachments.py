@@ -229,6 +229,18 @@ async def test_another_image_in_the_same_words_is_another_content(album):
         await album.admin.get_attachment(REF, id_of(BRIDGE.data))
 
 
+async def test_a_memory_that_stays_in_the_same_words_is_drawn_from_the_new_image(album):
+    await album.keep("Look:", BRIDGE, mode=ExtractionMode.CHUNKS, document_id="d")
+    [before] = await album.bench.memories()
+    other = picture("a tower")
+    await album.keep("Look:", other, mode=ExtractionMode.CHUNKS, document_id="d")
+    [after] = await album.bench.memories()
+    assert (after.id, after.text, after.attachments) == (before.id, before.text, (id_of(other.data),))
+    assert album.stored() == (1, 1)
+    with pytest.raises(AttachmentNotFound):
+        await album.admin.get_attachment(REF, id_of(BRIDGE.data))
+
+
 async def test_an_image_goes_with_the_last_that_has_it(album):
     await album.keep("One.", BRIDGE, document_id="a")
     await album.keep("Two.", BRIDGE, document_id="b")
