@@ -100,6 +100,27 @@ async def test_a_deleted_bank_gives_way_to_its_removal_from_the_arms(bed: Bed):
     ]
 
 
+async def test_a_deleted_bank_is_removed_again_when_nothing_can_write_for_it_any_more(bed: Bed):
+    await bed.ledger.delete_bank(bed.bank.ref, ARMS, NOW)
+    assert await bed.deliver(now=NOW) == [(OutboxAction.DROP_BANK, "", 0)] * len(ARMS)
+    assert await bed.deliver(now=NOW + MINUTE / 2) == []
+    assert await bed.deliver(now=NOW + MINUTE) == [(OutboxAction.DROP_BANK, "", 0)] * len(ARMS)
+
+
+async def test_rows_stay_their_workers_for_as_long_as_it_holds_them(bed: Bed):
+    await bed.write("doc", chunk("a", "a1", "a2"))
+    rows = await bed.ledger.lease_outbox("w", ArmName.GRAPH, limit=9, lease=MINUTE, now=LATER)
+    seqs = tuple(row.seq for row in rows)
+    assert await bed.ledger.hold_outbox("other", seqs, until=LATER + 9 * MINUTE) == 0
+    assert await bed.ledger.hold_outbox("w", seqs, until=LATER + 2 * MINUTE) == 2
+    assert await bed.lease(now=LATER + 1.5 * MINUTE) == ()
+    taken = await bed.ledger.lease_outbox("other", ArmName.GRAPH, limit=1, lease=MINUTE, now=LATER + 2 * MINUTE)
+    assert len(taken) == 1
+    assert await bed.ledger.hold_outbox("w", seqs, until=LATER + 9 * MINUTE) == 1
+    await bed.ledger.delete_bank(bed.bank.ref, ARMS, LATER)
+    assert await bed.ledger.hold_outbox("w", seqs, until=LATER + 9 * MINUTE) == 0
+
+
 async def test_the_outbox_tells_its_lag(bed: Bed):
     await bed.write("doc", chunk("a", "a1", "a2"))
     assert await bed.ledger.outbox_lag(LATER) == tuple((arm, 2, LATER - NOW) for arm in sorted(ARMS))

@@ -1,12 +1,39 @@
 import asyncio
 from contextlib import suppress
 
-from unit.retain_fakes import open_bench
+from unit.retain_fakes import FakeArm, open_bench
 
 from recallmesh.core.arm import ArmName
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.retain import DeliveryState
+from recallmesh.core.time import system_clock
+from recallmesh.retain.outbox import OutboxWorker
+
+SHORT_LEASE_S = 1.5
+
+
+class SlowArm(FakeArm):
+    """An arm that takes its time to index; the first call, that of the retain itself, fails at once."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.seconds = seconds
+        self.calls = 0
+        self.at_work = asyncio.Event()
+
+    @property
+    def begun(self):
+        return self.calls - 1
+
+    async def index(self, bank_uid, entries):
+        self.calls += 1
+        if self.calls == 1:
+            raise StoreUnavailable("the arm does not answer")
+        self.at_work.set()
+        await asyncio.sleep(self.seconds)
+        await super().index(bank_uid, entries)
+
 
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 
@@ -100,7 +127,8 @@ async def test_a_deleted_bank_is_dropped_from_every_arm(tmp_path):
             while await bench.outbox.drain(name):
                 pass
 
-        assert [arm.dropped for arm in bench.arms.values()] == [["uid-1"]] * 3
+        # Once, and once more for what was still being written when the bank was deleted.
+        assert [arm.dropped for arm in bench.arms.values()] == [["uid-1"] * 2] * 3
 
 
 async def test_a_woken_worker_delivers_and_lives_through_failures(tmp_path):
@@ -142,3 +170,37 @@ async def test_the_outbox_leaves_a_write_to_its_own_call_however_long_the_embedd
         bench.arms[ArmName.GRAPH].index = index_while_the_outbox_looks
         await bench.keep("Ida keeps bees.")
         assert drained == [False]
+
+
+def delivering(bench, arm, name="w1"):
+    """Return a worker that delivers to the arm alone, on short leases, by the real clock."""
+    arms, now = {ArmName.GRAPH: arm}, system_clock
+    ledger, embedder = bench.ledger, bench.embedder
+    return OutboxWorker(ledger, arms, embedder, worker=name, now=now, random=lambda: 0.0, lease_s=SHORT_LEASE_S)
+
+
+async def test_a_delivery_longer_than_its_lease_is_made_once(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        bench.arms[ArmName.GRAPH] = slow = SlowArm(3 * SHORT_LEASE_S)
+        await bench.keep("Ida keeps bees.")
+        one, other = (delivering(bench, slow, name) for name in ("w1", "w2"))
+        working = asyncio.create_task(one.drain(ArmName.GRAPH))
+        while not working.done():
+            await other.drain(ArmName.GRAPH)
+            await asyncio.sleep(SHORT_LEASE_S / 10)
+        assert await working
+        assert (len(slow.stored), slow.begun) == (1, 1)
+        assert await bench.ledger.outbox_lag(system_clock()) == ()
+
+
+async def test_a_delivery_whose_bank_is_deleted_is_cut_short(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        bench.arms[ArmName.GRAPH] = slow = SlowArm(60)
+        await bench.keep("Ida keeps bees.")
+        outbox = delivering(bench, slow)
+        working = asyncio.create_task(outbox.drain(ArmName.GRAPH))
+        await slow.at_work.wait()
+        await bench.ledger.delete_bank(bench.bank.ref, (ArmName.GRAPH,), system_clock())
+        async with asyncio.timeout(10):
+            await working
+        assert slow.stored == []

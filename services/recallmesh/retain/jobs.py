@@ -1,9 +1,7 @@
 """The job worker: carries out operations that callers did not wait for."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import timedelta
 from uuid import uuid4
 
@@ -13,12 +11,11 @@ from recallmesh.core.errors import ArmTimeout, ConflictingWrite, MeshError, Over
 from recallmesh.core.job import Handler, Job, JobLedger, Standing
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.time import Clock
+from recallmesh.retain.lease import Lease
 
 _log = structlog.get_logger()
 _MOST_ATTEMPTS = 5
 _PASSING = (StoreUnavailable, Overloaded, ArmTimeout, ConflictingWrite)
-# Of a lease: two renewals may fail before it is over.
-_RENEW_AT = 1 / 3
 
 
 class JobWorker:
@@ -83,7 +80,7 @@ class JobWorker:
     async def _carry_out(self, job: Job, hold: "_Hold") -> None:
         task = asyncio.current_task()
         try:
-            async with hold.kept():
+            async with hold.lease.kept():
                 memory_ids = await self._handle(job, hold)
         except asyncio.CancelledError:
             leaving = task is not None and task.cancelling() > 0
@@ -128,55 +125,31 @@ class JobWorker:
         await self._ledger.return_job(job.operation.id, hold.worker, error=error, due=at + pause, at=at, begun=begun)
 
 
-@dataclass(slots=True)
 class _Hold:
-    """One operation in one worker's hand: fulfils ``Progress``, and renews the lease meanwhile."""
+    """One operation in one worker's hand: fulfils ``Progress``, and keeps the lease meanwhile."""
 
-    ledger: JobLedger
-    operation_id: str
-    worker: str
-    lease: timedelta
-    now: Clock
-    _limit: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
+    def __init__(self, ledger: JobLedger, operation_id: str, worker: str, length: timedelta, now: Clock) -> None:
+        self.worker = worker
+        self._ledger = ledger
+        self._operation_id = operation_id
+        self._length = length
+        self._now = now
+        self.lease = Lease(length.total_seconds(), self._renew)
 
     async def __call__(self, done: int, total: int) -> None:
-        if await self._renew((done, total)) is not Standing.HELD:
+        began = asyncio.get_running_loop().time()
+        standing = await self._ask((done, total))
+        self.lease.extend(began, held=standing is not Standing.LOST)
+        if standing is not Standing.HELD:
             raise asyncio.CancelledError
 
-    @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """Keep the operation while the work inside goes on.
+    async def _renew(self) -> bool:
+        return await self._ask() is not Standing.LOST
 
-        Raises:
-            TimeoutError: it could not be kept, so that it may be another's.
-
-        """
-        seconds = self.lease.total_seconds()
-        async with asyncio.timeout(seconds) as self._limit:
-            keeping = asyncio.create_task(self._keep(seconds * _RENEW_AT))
-            try:
-                yield
-            finally:
-                keeping.cancel()
-                await asyncio.gather(keeping, return_exceptions=True)
-
-    async def _keep(self, every_s: float) -> None:
-        while True:
-            await asyncio.sleep(every_s)
-            try:
-                await self._renew()
-            except MeshError as error:
-                _log.warning("jobs.not_renewed", operation_id=self.operation_id, error=error.message)
-
-    async def _renew(self, progress: tuple[int, int] | None = None) -> Standing:
-        began = asyncio.get_running_loop().time()
-        standing = await self.ledger.renew_job(
-            self.operation_id, self.worker, lease=self.lease, now=self.now(), progress=progress
+    async def _ask(self, progress: tuple[int, int] | None = None) -> Standing:
+        return await self._ledger.renew_job(
+            self._operation_id, self.worker, lease=self._length, now=self._now(), progress=progress
         )
-        if not self._limit.expired():
-            lost = standing is Standing.LOST
-            self._limit.reschedule(began if lost else began + self.lease.total_seconds())
-        return standing
 
 
 async def _wait(woken: asyncio.Event, seconds: float) -> None:

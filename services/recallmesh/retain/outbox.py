@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from itertools import groupby
 
 import structlog
@@ -14,6 +15,7 @@ from recallmesh.core.time import Clock
 from recallmesh.core.write import OutboxRow
 from recallmesh.retain.delivery import Carrier
 from recallmesh.retain.fan_out import still_to_index
+from recallmesh.retain.lease import Lease
 from recallmesh.retain.retainer import RetainLedger
 
 _log = structlog.get_logger()
@@ -43,7 +45,7 @@ class OutboxWorker:
         random: Callable[[], float],
         poll_s: float = 0.5,
         batch: int = 200,
-        lease_s: float = 60.0,
+        lease_s: float = 15.0,
     ) -> None:
         """Serve ``arms``; ``worker`` names this one among others, ``random`` gives numbers in [0, 1)."""
         self._ledger = ledger
@@ -107,12 +109,12 @@ class OutboxWorker:
 
     async def _bring(self, name: ArmName, rows: Sequence[OutboxRow]) -> None:
         try:
-            async with asyncio.timeout(self._lease.total_seconds()):
+            async with Lease(self._lease.total_seconds(), partial(self._hold, rows)).kept():
                 await self._carrier.carry(name, self._arms[name], rows)
         except _PASSING as error:
             await self._defer(name, rows, error.message)
         except TimeoutError:
-            await self._defer(name, rows, "the lease ran out")
+            await self._defer(name, rows, "its lease was lost")
         except MeshError as error:
             if len(rows) == 1:
                 await self._defer(name, rows, error.message)
@@ -122,6 +124,10 @@ class OutboxWorker:
                 await self._bring(name, [row])
         else:
             await self._ledger.settle_outbox(tuple(row.seq for row in rows))
+
+    async def _hold(self, rows: Sequence[OutboxRow]) -> bool:
+        until = self._now() + self._lease
+        return bool(await self._ledger.hold_outbox(self._worker, tuple(row.seq for row in rows), until=until))
 
     async def _defer(self, name: ArmName, rows: Sequence[OutboxRow], why: str) -> None:
         attempts = max(row.attempts for row in rows)

@@ -61,8 +61,8 @@ class RetainSettings(BaseModel, extra="forbid", frozen=True):
     """How often the outbox is looked at when nobody woke its worker, in seconds."""
     outbox_batch: int = Field(default=200, ge=1, le=1000)
     """The most memories delivered to an arm at once."""
-    outbox_lease_s: float = Field(default=60.0, gt=0)
-    """How long a worker may take to deliver a batch before another may, in seconds."""
+    outbox_lease_s: float = Field(default=15.0, gt=0)
+    """How long after a worker's death another may deliver its batch, in seconds; one alive keeps it longer."""
     consolidation: bool = False
     """Whether new facts are consolidated into observations, in banks that do not say themselves."""
     consolidation_delay_s: float = Field(default=5.0, ge=0)

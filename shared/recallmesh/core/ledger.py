@@ -75,7 +75,10 @@ class BankLedger(Protocol):
         ...
 
     async def delete_bank(self, ref: BankRef, arms: tuple[ArmName, ...], at: datetime) -> None:
-        """Delete a bank and all it holds, and put its removal from every arm into the outbox."""
+        """Delete a bank and all it holds, and put its removal from every arm into the outbox.
+
+        Twice: at once, and when whatever still writes for it has come to its end, which the ledger cannot call back.
+        """
         ...
 
     async def bank_stats(self, bank_uid: str) -> BankStats:
@@ -199,6 +202,10 @@ class WriteLedger(Protocol):
         self, worker: str, arm: ArmName, *, limit: int, lease: timedelta, now: datetime
     ) -> tuple[OutboxRow, ...]:
         """Take due rows of an arm, oldest first, at most one action a memory (the first), hidden for the lease."""
+        ...
+
+    async def hold_outbox(self, worker: str, seqs: tuple[int, ...], *, until: datetime) -> int:
+        """Hide leased rows for longer; returns how many the worker still has: others were taken over or deleted."""
         ...
 
     async def own_outbox(self, write_id: str) -> tuple[OutboxRow, ...]:

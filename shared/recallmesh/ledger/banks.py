@@ -1,7 +1,7 @@
 """Banks in the ledger: made, changed, counted, and removed with all they hold."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
@@ -23,12 +23,15 @@ _OF_REF_LOCKED = _OF_REF.with_for_update()
 _UID = select(banks.c.uid).where(banks.c.uid == bindparam("bank"))
 _LOCK = _UID.with_for_update(read=True)
 _LOCK_ALONE = _UID.with_for_update()
+LAST_WORDS = 2
+"""So many times as long as a retain's rows are its own, and nothing from before a bank's deletion still writes."""
 
 
 class SqlBanks:
     """``BankLedger`` on SQL."""
 
     _database: Database
+    _own_for: timedelta
 
     async def create_bank(self, bank: Bank) -> Bank:
         """Store a bank; raises ``BankExists``."""
@@ -93,7 +96,8 @@ class SqlBanks:
             bank = get_bank(connection, ref, lock=True)
             connection.execute(delete(outbox).where(outbox.c.bank_uid == bank.uid))
             connection.execute(delete(banks).where(banks.c.uid == bank.uid))
-            put_rows(connection, bank.uid, OutboxAction.DROP_BANK, [("", 0)], arms, Due(at))
+            for due in (at, at + LAST_WORDS * self._own_for):
+                put_rows(connection, bank.uid, OutboxAction.DROP_BANK, [("", 0)], arms, Due(due))
 
         await self._database.write(work)
 

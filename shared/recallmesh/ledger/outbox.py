@@ -117,6 +117,12 @@ def lease_rows(
     return tuple(_row_of(row) for row in found)
 
 
+def hold_rows(connection: Connection, worker: str, seqs: tuple[int, ...], *, until: datetime) -> int:
+    """Hide a worker's rows for longer; returns how many it still has."""
+    its_own = (outbox.c.worker == worker) & among(outbox.c.seq, seqs)
+    return connection.execute(update(outbox).where(its_own).values(due=to_us(until))).rowcount
+
+
 def rows_of_write(connection: Connection, write_id: str) -> tuple[OutboxRow, ...]:
     """Return a write's rows that are still there, in order."""
     return tuple(_row_of(row) for row in connection.execute(_OF_WRITE, {"write": write_id}))

@@ -74,6 +74,10 @@ class SqlWrites:
             lambda connection: outbox.lease_rows(connection, worker, arm, limit=limit, lease=lease, now=now)
         )
 
+    async def hold_outbox(self, worker: str, seqs: tuple[int, ...], *, until: datetime) -> int:
+        """Hide leased rows for longer; returns how many the worker still has."""
+        return await self._database.write(lambda connection: outbox.hold_rows(connection, worker, seqs, until=until))
+
     async def own_outbox(self, write_id: str) -> tuple[OutboxRow, ...]:
         """Return a write's rows that are still there."""
         return await self._database.read(lambda connection: outbox.rows_of_write(connection, write_id))
