@@ -23,7 +23,7 @@ _LONGEST_WAIT_S = 60.0
 _TOO_MANY_DOUBLINGS = 10
 # Later than any fan-out still at work: retiring is its business first.
 _RETIRE_AFTER = timedelta(minutes=1)
-_RETIRE_EVERY_S = 10.0
+RETIRE_EVERY_S = 10.0
 _PASSING = (StoreUnavailable, Overloaded, ArmTimeout)
 
 
@@ -105,7 +105,7 @@ class OutboxWorker:
                 await self.retire()
             except MeshError as error:
                 _log.warning("outbox.retire_failed", error=error.message)
-            await asyncio.sleep(_RETIRE_EVERY_S)
+            await asyncio.sleep(RETIRE_EVERY_S)
 
     async def _bring(self, name: ArmName, rows: Sequence[OutboxRow]) -> None:
         try:
