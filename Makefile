@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo test check gen bench-quality bench-speed fix clean
+.PHONY: help install lock demo test faults check gen bench-quality bench-speed fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 
 test: $(DEV_STAMP) ## run every test
 	@$(BIN)/python -m pytest
+
+faults: $(DEV_STAMP) ## 10,000 retains while the process is killed again and again (SEED=number)
+	@PYTHONPATH=tests:. $(BIN)/python tests/faults/soak.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
