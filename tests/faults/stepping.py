@@ -45,8 +45,8 @@ READINGS = frozenset(
     }
 )
 """What changes nothing: to die after one of these is to die after the step before it."""
-POLLS = frozenset({"lease_outbox", "lease_job", "lease_postings", "forget_events"})
-"""What is asked again and again, and changes something only when there was something to take."""
+POLLS = frozenset({"lease_job"})
+"""What is asked again and again and may have nothing to give: nothing was then changed, as where nothing was counted."""
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Stepped:
 
         async def stepped(*arguments, **named):
             result = await call(*arguments, **named)
-            if result or method not in POLLS:
+            if result or (result is None and method not in POLLS):
                 of = "".join(f"-{one}" for one in arguments if isinstance(one, ArmName))
                 self._steps.took(f"{self._name}.{method}{of}")
             return result

@@ -148,7 +148,7 @@ async def test_what_an_arm_still_writes_of_a_deleted_bank_goes_a_minute_later(tm
         await until(delivered)
         assembly.held.go.set()
         await asyncio.gather(retaining, return_exceptions=True)
-        assert [len((await arm.scan(uid, PageRequest())).rows) for arm in arms] == [0, 2, 0]
+        assert len((await assembly.held.scan(uid, PageRequest())).rows) == 2
         clock[0] += timedelta(minutes=2)
         await until(delivered)
         assert await ledger.outbox_lag(parts.system_clock()) == ()

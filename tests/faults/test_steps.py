@@ -218,7 +218,7 @@ async def test_whatever_step_the_process_dies_after_it_is_done_once_or_not_at_al
 
     await asyncio.gather(*(killed_after(step) for step in steps))
     # What two loops do at once does not come in one order: a step that another took over was passed alive.
-    assert endings[KILLED] >= 2 * len(steps) // 3
+    assert endings[KILLED] > len(steps) // 2
 
 
 async def ids(faces: Faces) -> set[str]:
