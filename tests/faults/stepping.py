@@ -46,7 +46,7 @@ READINGS = frozenset(
 )
 """What changes nothing: to die after one of these is to die after the step before it."""
 POLLS = frozenset({"lease_job"})
-"""What is asked again and again and may have nothing to give: nothing was then changed, as where nothing was counted."""
+"""What is asked again and again and may have nothing to give: then it changed nothing, as where nothing was counted."""
 
 
 @dataclass
