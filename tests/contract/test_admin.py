@@ -237,8 +237,9 @@ async def documents_past_a_test(tell: Teller, tagged: str, bare: str) -> None:
 async def moves(tell: Teller, bench: Bench) -> None:
     await documents(tell, bench)
     await tell("update_bank", REF, config=CONFIG)
-    hidden, *_ = await bench.memories()
+    hidden, other, *_ = await bench.memories()
     await tell("invalidate_memory", REF, hidden.id)
+    await tell("edit_memory", REF, other.id, MemoryEdit(text="Ola keeps two sheep."))
     data = await exported(tell, REF)
     copy = BankRef("copy")
     made = await tell._admin.create_bank(copy)
@@ -254,6 +255,9 @@ async def moves(tell: Teller, bench: Bench) -> None:
         assert await tell.every(method, copy, *arguments) == await tell.every(method, REF, *arguments)
     assert await tell.every("list_entities", copy) == await tell.every("list_entities", REF)
     assert await tell.every("list_tags", copy) == await tell.every("list_tags", REF)
+    past = await tell.every("memory_history", REF, other.id)
+    assert len(past) == 2
+    assert await tell.every("memory_history", copy, other.id) == past
     waiting = await bench.ledger.lease_outbox("w", ArmName.GRAPH, limit=100, lease=timedelta(minutes=1), now=NOW)
     assert {row.memory_id for row in waiting if row.bank_uid == made.uid} == {
         memory.id for memory in await tell.every("list_memories", copy, MemoryFilter(states=(MemoryState.ACTIVE,)))

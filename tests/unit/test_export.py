@@ -12,9 +12,11 @@ from recallmesh.bank.export import FORMAT, Reading, Writing, spool
 from recallmesh.core.arm import ArmName
 from recallmesh.core.attachment import StoredAttachment, id_of
 from recallmesh.core.bank import Bank, BankConfig, BankRef, RetainTuning
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity
 from recallmesh.core.errors import InvalidArgument, NotReady
+from recallmesh.core.export import Past
 from recallmesh.core.memory import CausalLink, FactType, Memory, MemoryState, Mention
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.time import Occurrence, Precision, Window
@@ -52,7 +54,8 @@ MEMORY = Memory(
     version=4,
 )
 PNG = b"\x89PNG\r\n\x1a\n\x00\xff\xfe>?"
-THINGS = (DOCUMENT, CHUNK, ENTITY, MEMORY)
+PAST = Past("m", (("x",), ()), (MemoryVersion(1, "Ida had bees.", NOW, "retain", ("x",)),))
+THINGS = (DOCUMENT, CHUNK, ENTITY, MEMORY, PAST)
 
 
 def written(*things):
@@ -140,6 +143,7 @@ def test_a_line_is_json_and_leaves_out_what_is_as_by_default():
         "chunk",
         "entity",
         "memory",
+        "past",
         "end",
     ]
     assert b"position" not in lines[4]
@@ -165,10 +169,11 @@ def test_a_line_is_json_and_leaves_out_what_is_as_by_default():
         (5, with_field("memory.mentions", [{"entity_id": "?", "name": "?"}]), "line 5: memory.mentions", "'?'"),
         (5, lambda _: written(MEMORY).splitlines(keepends=True)[1] * 2, "line 6: memory.id", "before"),
         (5, lambda line: line + written(DOCUMENT).splitlines(keepends=True)[1], "line 6: document", "after"),
+        (6, with_field("past.memory_id", "other"), "line 6: past.memory_id", "'other'"),
         (5, lambda line: line[:-20], "line 5", ""),
-        (6, lambda _: b"", "end", "cut"),
-        (6, lambda _: b'{"end": 3}\n', "line 6: end", "4 came"),
-        (6, lambda line: line + b"more\n", "line 6: end", ""),
+        (7, lambda _: b"", "end", "cut"),
+        (7, lambda _: b'{"end": 3}\n', "line 7: end", "5 came"),
+        (7, lambda line: line + b"more\n", "line 7: end", ""),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line_and_field(number, change, field, words):

@@ -1,11 +1,14 @@
 """What a document's new version says in the same words stays the memory that it is."""
 
+from dataclasses import replace
+
 import pytest
 from unit.retain_fakes import NOW, REF, WordCounter, open_bench
 
 from recallmesh.bank.admin import LedgerAdmin
-from recallmesh.core.bank import BankConfig, ExtractionMode, RetainTuning
+from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.errors import EntityNotFound
+from recallmesh.core.export import Past
 from recallmesh.core.job import Job
 from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.memory import MemoryState
@@ -143,3 +146,23 @@ async def test_what_is_said_besides_the_words_is_as_it_is_said_now(tmp_path):
             (1, ("diary",), "retain"),
         ]
         await assert_every_index_is_as_the_ledger(bench)
+
+
+async def exported(bench, uid):
+    things = []
+    await bench.ledger.export_bank(uid, things.append)
+    return things
+
+
+async def test_scopes_are_those_that_are_said_now_and_move_with_the_bank(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        await keep(bench, PAINTED, observation_scopes=(("boats",),))
+        await keep(bench, PAINTED, SOLD, observation_scopes=(("boats", "red"), ()))
+        things = await exported(bench, bench.bank.uid)
+        assert {one.memory_id: one.scopes for one in things if isinstance(one, Past)} == {
+            memory.id: (("boats", "red"), ()) for memory in await bench.memories()
+        }
+        await bench.ledger.create_bank(replace(bench.bank, ref=BankRef("copy"), uid="uid-2"))
+        moved = await bench.ledger.import_bank("uid-2", bench.bank.config, things, tuple(bench.arms), NOW)
+        assert moved.memories == 2
+        assert await exported(bench, "uid-2") == things

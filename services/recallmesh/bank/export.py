@@ -15,7 +15,7 @@ from recallmesh.core.bank import Bank, BankConfig
 from recallmesh.core.document import Document
 from recallmesh.core.entity import Entity
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, NotReady
-from recallmesh.core.export import Exported
+from recallmesh.core.export import Exported, Past
 from recallmesh.core.memory import Memory
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.text import NUL
@@ -51,18 +51,20 @@ class Line:
     chunk: ChunkSource | None = None
     entity: Entity | None = None
     memory: Memory | None = None
+    past: Past | None = None
     end: int | None = None
     """The number of things before it."""
 
 
 LINES = TypeAdapter(Line)
-ORDER = (Document, StoredAttachment, ChunkSource, Entity, Memory)
+ORDER = (Document, StoredAttachment, ChunkSource, Entity, Memory, Past)
 NAMES = {
     Document: "document",
     StoredAttachment: "attachment",
     ChunkSource: "chunk",
     Entity: "entity",
     Memory: "memory",
+    Past: "past",
 }
 
 
@@ -94,6 +96,8 @@ class Writing:
                 self._write(Line(entity=thing))
             case Memory():
                 self._write(Line(memory=thing))
+            case Past():
+                self._write(Line(past=thing))
 
     def end(self) -> None:
         """Write the last line: an export without it is cut."""
@@ -141,10 +145,10 @@ class Reading:
                 if line.end != count or self.file.read(1):
                     raise self._bad("end", f"says {line.end} things, and {count} came")
                 return
-            thing = line.document or line.attachment or line.chunk or line.entity or line.memory
+            thing = line.document or line.attachment or line.chunk or line.entity or line.memory or line.past
             if thing is None:
                 raise self._bad(
-                    "line", "is neither a document, an attachment, a chunk, an entity, a memory nor the end"
+                    "line", "is neither a document, an attachment, a chunk, an entity, a memory, a past nor the end"
                 )
             place = ORDER.index(type(thing))
             if place < stage:
@@ -158,7 +162,7 @@ class Reading:
     def _check(self, thing: Exported, known: dict[type, set[str]]) -> None:
         """See that the thing is new, and that what it names came before it."""
         kind, name = type(thing), NAMES[type(thing)]
-        own = thing.chunk.id if isinstance(thing, ChunkSource) else thing.id
+        own = _id_of(thing)
         if not own or own in known[kind]:
             raise self._bad(f"{name}.id", "is empty or came before")
         known[kind].add(own)
@@ -168,6 +172,8 @@ class Reading:
         if isinstance(thing, ChunkSource):
             named = [("document_id", Document, thing.chunk.document_id)]
             named += [("attachments", StoredAttachment, attachment_id) for attachment_id in thing.attachments]
+        if isinstance(thing, Past):
+            named = [("memory_id", Memory, thing.memory_id)]
         if isinstance(thing, Memory):
             named = [("document_id", Document, thing.document_id), ("chunk_id", ChunkSource, thing.chunk_id)]
             if thing.chunk_id:
@@ -196,3 +202,13 @@ class Reading:
 
     def _bad(self, field: str, description: str) -> InvalidArgument:
         return InvalidArgument(FieldViolation(f"data, line {self._number}: {field}", description))
+
+
+def _id_of(thing: Exported) -> str:
+    match thing:
+        case ChunkSource():
+            return thing.chunk.id
+        case Past():
+            return thing.memory_id
+        case _:
+            return thing.id

@@ -1,4 +1,4 @@
-"""A bank as a row of things that another bank can be made of: documents, attachments, chunks, entities, memories."""
+"""A bank as a row of things that another can be made of: documents, attachments, chunks, entities, memories, pasts."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
@@ -8,12 +8,23 @@ from typing import Protocol
 from recallmesh.core.arm import ArmName
 from recallmesh.core.attachment import StoredAttachment
 from recallmesh.core.bank import BankConfig, BankRef
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.document import Document
 from recallmesh.core.entity import Entity
 from recallmesh.core.memory import Memory
 from recallmesh.core.source import ChunkSource
 
-Exported = Document | StoredAttachment | ChunkSource | Entity | Memory
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What is kept of a fact besides itself: the scopes that came with it, and what it said before, oldest first."""
+
+    memory_id: str
+    scopes: tuple[tuple[str, ...], ...] = ()
+    versions: tuple[MemoryVersion, ...] = ()
+
+
+Exported = Document | StoredAttachment | ChunkSource | Entity | Memory | Past
 """One thing. Entities come without what is counted, memories without other names of what they mention."""
 
 
@@ -31,7 +42,7 @@ class ExportLedger(Protocol):
     async def export_bank(self, bank_uid: str, take: Callable[[Exported], None]) -> None:
         """Hand over all that a bank holds, of one moment.
 
-        Documents, attachments, chunks, entities, memories, each by id.
+        Documents, attachments, chunks, entities, memories, each by id, and what is past of the facts among them.
 
         What gives way to a newer version just then is left out. ``take`` is called in the thread of the transaction.
         """

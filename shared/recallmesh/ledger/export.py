@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, groupby, islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Select, Table, func, insert, select, update
 
@@ -15,9 +15,9 @@ from recallmesh.core.bank import BankConfig
 from recallmesh.core.document import Document
 from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.errors import BankNotFound, NotReady
-from recallmesh.core.export import Exported, Imported
+from recallmesh.core.export import Exported, Imported, Past
 from recallmesh.core.key import key_of
-from recallmesh.core.memory import VISIBLE_STATES, Memory, Mention
+from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory, Mention
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger.attachments import attachments, had_by, insert_attachments, insert_uses, stored_of
@@ -29,6 +29,7 @@ from recallmesh.ledger.evidence import adopt_observations
 from recallmesh.ledger.keys import claim
 from recallmesh.ledger.moment import to_us
 from recallmesh.ledger.outbox import Due, put_rows
+from recallmesh.ledger.past import pasts, put_pasts
 from recallmesh.ledger.reading import read_memories
 from recallmesh.ledger.rows import chunk_of, chunk_row, document_of, pack, select_chunks
 from recallmesh.ledger.schema import banks, chunks, documents, entities, entity_words, is_live, memories
@@ -64,7 +65,10 @@ class SqlExports:
             counts = {Document: 0, Memory: 0}
             for kind, some in groupby(things, type):
                 for batch in _batches(some, 1 if kind is StoredAttachment else BATCH):
-                    _put(connection, bank_uid, batch, arms, at)
+                    if kind is Past:
+                        put_pasts(connection, bank_uid, cast("list[Past]", batch))
+                    else:
+                        _put(connection, bank_uid, batch, arms, at)
                     counts[kind] = counts.get(kind, 0) + len(batch)
             adopt_observations(connection, bank_uid)
             return counts[Document], counts[Memory]
@@ -93,6 +97,9 @@ def _things(connection: Connection, bank_uid: str) -> Iterator[Exported]:
     kept = select(memories.c.id).where(memories.c.bank_uid == bank_uid, is_live)
     for rows in _pages(connection, kept, memories):
         yield from map(_bare, _by_id(read_memories(connection, bank_uid, [row.id for row in rows])))
+    # Of facts alone: what an observation said before is told only with the evidence of then, which stays behind.
+    for rows in _pages(connection, kept.where(memories.c.fact_type != FactType.OBSERVATION.value), memories):
+        yield from pasts(connection, bank_uid, [row.id for row in rows])
 
 
 def _pages(connection: Connection, query: Select[Any], table: Table, *, size: int = BATCH) -> Iterator[Sequence[Any]]:
