@@ -151,6 +151,10 @@ def test_a_memory_is_hidden_shown_edited_and_deleted(shell):
     edited = shell.json("memory", "edit", "--bank", "diary", memory, "--text", "Leo has a whippet.", "--tags")
     assert (edited[0]["text"], edited[0]["tags"]) == ("Leo has a whippet.", [])
     assert shell.rows("tag", "list", "--bank", "diary") == []
+    history = shell.rows("memory", "history", "--bank", "diary", memory)
+    assert (history[0]["text"], history[0]["why"]) == ("Leo has a whippet.", "edit: text, tags")
+    assert (history[-1]["version"], history[-1]["tags"], history[-1]["why"]) == ("1", "pets", "retain")
+    assert shell.json("memory", "history", "--bank", "diary", memory)[0]["text"] == "Leo has a whippet."
     assert "(withheld" in shell("document", "show", "--bank", "diary", "dog")[1]
     assert shell("memory", "delete", "--bank", "diary", memory, "--yes")[:2] == (0, f"deleted memory {memory}\n")
     code, _, err = shell("memory", "show", "--bank", "diary", memory)

@@ -96,6 +96,7 @@ def _add_memory(commands: Commands) -> None:
     listing.add_argument("--document", default="", metavar="ID", help="only those of this document")
     listing.add_argument("--entity", default="", metavar="ID", help="only those that mention this entity, by its id")
     _one(_action(actions, "show", "show all that is known of a memory"), "MEMORY")
+    _one(_action(actions, "history", "list what a memory said before, newest first"), "MEMORY")
     edit = _action(actions, "edit", "give a memory another text, tags or context")
     _one(edit, "MEMORY")
     edit.add_argument("--text", metavar="T", help="what it says (default: as it is)")

@@ -11,10 +11,11 @@ from recallmesh.cli.screen import console, print_table
 from recallmesh.cli.tags import tag_test
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import BankRef
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.ledger import MemoryEdit, MemoryFilter
 from recallmesh.core.memory import FactType, Memory, MemoryState
-from recallmesh.rpc.text import memory_json
+from recallmesh.rpc.text import memory_json, version_json
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -23,7 +24,7 @@ async def run(words: argparse.Namespace) -> int:
         return code
     if words.action == "edit" and words.text is None and words.tags is None and words.context is None:
         raise InvalidArgument(FieldViolation("edit", "changes nothing: say --text, --tags or --context"))
-    actions = {"list": _list, "show": _show, "edit": _edit}
+    actions = {"list": _list, "show": _show, "history": _history, "edit": _edit}
     async with open_place(words) as faces:
         await actions.get(words.action, _each)(words, faces.admin)
     return 0
@@ -62,6 +63,18 @@ def _short(memory: Memory) -> tuple[str, ...]:
 
 async def _show(words: argparse.Namespace, admin: Admin) -> None:
     _print(words, await admin.get_memory(BankRef(words.bank), words.id))
+
+
+async def _history(words: argparse.Namespace, admin: Admin) -> None:
+    ref = BankRef(words.bank)
+    listing: Listing[MemoryVersion] = Listing(
+        ("version", "since", "why", "tags", "text"), _version, version_json, frozenset({3, 4}), "it has no history"
+    )
+    await listing.show(every(lambda page: admin.memory_history(ref, words.id, page)), json=words.json)
+
+
+def _version(one: MemoryVersion) -> tuple[str, ...]:
+    return str(one.version), f"{one.created:%Y-%m-%d %H:%M}", one.reason, " ".join(one.tags), one.text
 
 
 async def _edit(words: argparse.Namespace, admin: Admin) -> None:

@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 
 from recallmesh.core.bank import Bank, BankStats
 from recallmesh.core.comparison import IndexComparison
+from recallmesh.core.consolidation import MemoryVersion
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.document import Chunk, Document
 from recallmesh.core.entity import Entity, TagCount
@@ -26,7 +27,7 @@ from recallmesh.rpc.codec.defense import decision_to_pb
 from recallmesh.rpc.codec.document import chunk_to_pb, document_to_pb
 from recallmesh.rpc.codec.entity import entity_to_pb
 from recallmesh.rpc.codec.event import event_to_pb, webhook_to_pb
-from recallmesh.rpc.codec.memory import memory_to_pb
+from recallmesh.rpc.codec.memory import memory_to_pb, version_to_pb
 from recallmesh.rpc.codec.operation import operation_to_pb
 from recallmesh.rpc.codec.recall import answer_to_pb, progress_to_pb
 from recallmesh.rpc.codec.resolution import explanation_to_pb
@@ -101,6 +102,11 @@ def whole_document_json(document: Document, chunks: Iterable[Chunk]) -> str:
 def memory_json(memory: Memory) -> str:
     """Return a ``Memory`` as JSON."""
     return _text(_plain(memory_to_pb(memory)))
+
+
+def version_json(version: MemoryVersion) -> str:
+    """Return a ``MemoryVersion`` as JSON."""
+    return _text(_plain(version_to_pb(version)))
 
 
 def tag_json(row: TagCount) -> str:
