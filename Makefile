@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo test faults check gen bench-quality bench-speed fix clean
+.PHONY: help install lock demo test faults check gen bench-quality bench-extraction bench-speed fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ gen: $(DEV_STAMP) ## make the stubs from the protos, the settings' page
 
 bench-quality: $(DEV_STAMP) ## evidence recall (DATA=folder with conv-*.jsonl)
 	$(BIN)/python -m bench.quality $(if $(DATA),--data $(DATA))
+
+bench-extraction: $(DEV_STAMP) ## what facts keep of the evidence, and which names are found (DATA=folder as above)
+	$(BIN)/python -m bench.extraction $(if $(DATA),--data $(DATA))
 
 bench-speed: $(DEV_STAMP) ## times on 1k to 100k memories, as ratios to a baseline
 	$(BIN)/python -m bench.speed

@@ -7,32 +7,32 @@ alexander alexandra alexis alfred ali alice alicia alina alison allison alma ama
 anastasia andre andrea andreas andrei andrew angela anika anita anja anna annabelle anne annika anthony anton antonia
 antonio anya ariel arjun arthur arun asha ashley astrid audrey ava barbara beatrice beatriz benjamin bernard beth
 bianca bjorn bob boris brandon brenda brian bridget bruno caitlin calvin cameron camila camille carl carla carlos
-carmen carolina caroline catherine cecilia celine charles charlotte chen chloe chris christian christina christine
-christopher claire clara claudia clement colin connor cynthia damien daniel daniela david deborah dennis derek diana
-diego dimitri dmitri dominic donald donna dorothy douglas dylan edgar edith eduardo edward edwin eileen elena eleanor
-eli elias elijah elif elisa elizabeth ella ellen ellie elliot emil emilia emily emma enrique eric erica erik erin
-esther ethan eugene eva evan evelyn fatima felipe felix fernando finn fiona frances francesca francesco francisco
-frederick gabriel gabriela gabriella gary gemma geoffrey george gerald gina giovanni giulia greg gregory greta
-guillaume gustav hana hannah hans harold harriet harry hassan hector heidi helen helena helga henrik henry hiroshi
-howard hugo ian ibrahim ida igor ilya imani indira ines inga ingrid irene irina isaac isabel isabella ivan jacob jakob
-james jamie jane janet jason javier jeff jeffrey jennifer jeremy jerome jessica jill jin joan joanna joao joel johan
-johanna john johnny jonas jonathan jordan jorge jose joseph joshua juan judith julia julian juliana julie jurgen
-justin kamal karen karim karin karl karla kate katherine kathleen katie katrin kayla keith kelly kenji kenneth kevin
-khalid kim klara klaus kofi kristen kristin kristina kumar kurt kyle lars laura lauren laurent lea leah leila lena leo
-leon leonard leonardo leticia lewis liam lila lilian lina linda lionel lisa liz louis louisa louise luca lucas lucia
-lucy luis luisa lukas luke lydia madeleine magnus mahmoud malcolm malik manuel marc marcel marco marcus margaret maria
-mariam marie mario marion marisa marius marta martha martin martina mary mateo mathias matilda matteo matthew maureen
-mehmet melanie melissa mia michael michaela michel michelle miguel mila milan miriam mohamed mohammed moira monica
-monika moritz muhammad nadia nadine nancy naomi natalia natalie natasha nathan neha neil nicholas nick nicola nicolas
-nicole nigel nikhil nikita nikolai nils nina noah noor nora norman olaf oleg oliver olivia olga omar oscar otto owen
-pablo pamela paolo patricia patrick paul paula pauline pedro peter petra philip philippe phoebe pierre piotr priya
-rachel rafael rahul raj rajesh ralph ramon raquel raul rebecca reza ricardo richard rita robert roberto robin rodrigo
-roger roland roman ronald rosa rosie ruben rune ruth ryan sabine sabrina sally salma sam samantha samira samuel sandra
-santiago sara sarah sasha scott sean sebastian sergei sergio shannon sharon sheila shirley simon simone sofia sonia
-sonja sophia sophie stefan stella stephanie stephen steve steven stuart sunita susan susanne suzanne sven svetlana
-sylvia tamara tanya tara tariq tatiana teresa thea theo theodore theresa thomas tim timothy tina tobias todd tom tomas
-tony tracy ulrich ursula valentina valerie vanessa vera veronica victor victoria vijay viktor vincent vivian vladimir
-walter wanda wendy werner wilhelm william wolfgang xavier yasmin yuki yusuf yvonne zara zoe
+carmen carolina caroline catherine cecilia celine charles charlotte chen chloe chris christina christine christopher
+claire clara claudia clement colin connor cynthia damien daniel daniela david deborah dennis derek diana diego dimitri
+dmitri dominic donald donna dorothy douglas dylan edgar edith eduardo edward edwin eileen elena eleanor eli elias
+elijah elif elisa elizabeth ella ellen ellie elliot emil emilia emily emma enrique eric erica erik erin esther ethan
+eugene eva evan evelyn fatima felipe felix fernando finn fiona frances francesca francesco francisco frederick gabriel
+gabriela gabriella gary gemma geoffrey george gerald gina giovanni giulia greg gregory greta guillaume gustav hana
+hannah hans harold harriet harry hassan hector heidi helen helena helga henrik henry hiroshi howard hugo ian ibrahim
+ida igor ilya imani indira ines inga ingrid irene irina isaac isabel isabella ivan jacob jakob james jamie jane janet
+jason javier jeff jeffrey jennifer jeremy jerome jessica jill jin joan joanna joao joel johan johanna john johnny
+jonas jonathan jordan jorge jose joseph joshua juan judith julia julian juliana julie jurgen justin kamal karen karim
+karin karl karla kate katherine kathleen katie katrin kayla keith kelly kenji kenneth kevin khalid kim klara klaus
+kofi kristen kristin kristina kumar kurt kyle lars laura lauren laurent lea leah leila lena leo leon leonard leonardo
+leticia lewis liam lila lilian lina linda lionel lisa liz louis louisa louise luca lucas lucia lucy luis luisa lukas
+luke lydia madeleine magnus mahmoud malcolm malik manuel marc marcel marcus margaret maria mariam marie mario marion
+marisa marius marta martha martin martina mary mateo mathias matilda matteo matthew maureen mehmet melanie melissa mia
+michael michaela michel michelle miguel mila milan miriam mohamed mohammed moira monica monika moritz muhammad nadia
+nadine nancy naomi natalia natalie natasha nathan neha neil nicholas nick nicola nicolas nicole nigel nikhil nikita
+nikolai nils nina noah noor nora olaf oleg oliver olivia olga omar otto owen pablo pamela paolo patricia patrick paul
+paula pauline pedro peter petra philip philippe phoebe pierre piotr priya rachel rafael rahul raj rajesh ralph ramon
+raquel raul rebecca reza ricardo richard rita robert roberto rodrigo roger roland roman ronald rosa rosie ruben rune
+ruth ryan sabine sabrina sally salma sam samantha samira samuel sandra santiago sara sarah sasha scott sean sebastian
+sergei sergio shannon sharon sheila shirley simon simone sofia sonia sonja sophia sophie stefan stella stephanie
+stephen steve steven stuart sunita susan susanne suzanne sven svetlana sylvia tamara tanya tara tariq tatiana teresa
+thea theo theodore theresa thomas tim timothy tina tobias todd tom tomas tony tracy ulrich ursula valentina valerie
+vanessa vera veronica victor victoria vijay viktor vincent vivian vladimir walter wanda wendy werner wilhelm william
+wolfgang xavier yasmin yuki yusuf yvonne zara zoe
 """
 _COUNTRY_NAMES = """
 afghanistan albania algeria angola argentina armenia australia austria azerbaijan bahrain bangladesh belarus belgium
