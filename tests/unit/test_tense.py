@@ -92,3 +92,9 @@ def test_a_year_that_was_said_is_never_moved():
 def test_the_verb_before_a_time_counts_before_the_one_behind_it(sentence, language, tense):
     at = sentence.index("@")
     assert tense_of(sentence, at, at + 1, language) is tense
+
+
+def test_a_long_sentence_is_read_by_what_is_near_each_time():
+    text = "We met on 5 May, and " * 60 + "we will meet on 5 February."
+    assert written(text).count("5 May, 2025") + written(text).count("5 May 2025") == 60
+    assert written(text).endswith("on 5 February 2027.")

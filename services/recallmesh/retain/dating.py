@@ -1,6 +1,7 @@
 """Dates of a statement: relative ones written out beside their words, and the stretch of time it tells of."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -47,6 +48,8 @@ _DAY_OF_WEEK = re.compile(
     r"(?! (?:and|or|mornings|afternoons|evenings|nights)\b)"
 )
 _LEAD = 24
+# The clause that a time stands in is near: looking further would make a sentence of a thousand dates quadratic.
+_NEAR = 400
 _HALF_YEAR = timedelta(days=183)
 
 
@@ -93,9 +96,11 @@ def _tensed(text: str, sentences: Sequence[Stretch], reader: TimeReader, now: da
     settled = [_settled(text, one, sentences, reader, now) for one in readings]
     settled += _days_of_week(text, sentences, reader, now)
     settled.sort(key=lambda one: (one.begin, -one.end))
-    return tuple(
-        one for place, one in enumerate(settled) if not place or one.begin >= max(each.end for each in settled[:place])
-    )
+    apart: list[TimeReading] = []
+    for one in settled:
+        if not apart or one.begin >= apart[-1].end:
+            apart.append(one)
+    return tuple(apart)
 
 
 def _settled(
@@ -148,10 +153,15 @@ def _days_of_week(text: str, sentences: Sequence[Stretch], reader: TimeReader, n
 
 
 def _tense(text: str, begin: int, end: int, sentences: Sequence[Stretch], language: str) -> Tense:
-    for one in sentences:
-        if one.begin <= begin < one.end:
-            return tense_of(text[one.begin : one.end], begin - one.begin, end - one.begin, language)
-    return Tense.NONE
+    near = _around(begin, end, sentences)
+    return tense_of(text[near.begin : near.end], begin - near.begin, end - near.begin, language)
+
+
+def _around(begin: int, end: int, sentences: Sequence[Stretch]) -> Stretch:
+    """Return what of the sentence is near a stretch of it."""
+    place = bisect_right(sentences, begin, key=lambda one: one.begin) - 1
+    one = sentences[place] if place >= 0 else Stretch(begin, end)
+    return Stretch(max(one.begin, begin - _NEAR), max(end, min(one.end, end + _NEAR)))
 
 
 def _is_absolute(text: str, reading: TimeReading) -> bool:
@@ -195,7 +205,8 @@ def _comes_round(text: str, reading: TimeReading, sentences: Sequence[Stretch]) 
     """Tell whether a day without its year is one of every year, or of a year that is not told (a birth's)."""
     if not _WITHOUT_YEAR.fullmatch(text[reading.begin : reading.end]):
         return False
-    return any(one.begin <= reading.begin < one.end and is_yearly(text[one.begin : one.end]) for one in sentences)
+    near = _around(reading.begin, reading.end, sentences)
+    return is_yearly(text[near.begin : near.end])
 
 
 def _is_told(text: str, reading: TimeReading, sentences: tuple[Stretch, ...]) -> bool:
@@ -204,10 +215,8 @@ def _is_told(text: str, reading: TimeReading, sentences: tuple[Stretch, ...]) ->
         return False
     if reading.rule.rpartition(".")[2] in _OPEN or _VAGUE.search(text, reading.begin, reading.end):
         return False
-    for one in sentences:
-        if one.begin <= reading.begin < one.end:
-            return not is_aside(text[one.begin : one.end], reading.begin - one.begin, reading.end - one.begin)
-    return True
+    near = _around(reading.begin, reading.end, sentences)
+    return not is_aside(text[near.begin : near.end], reading.begin - near.begin, reading.end - near.begin)
 
 
 def _chosen(occurrences: list[Occurrence]) -> Occurrence | None:
