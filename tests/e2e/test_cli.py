@@ -225,3 +225,20 @@ def test_a_recall_is_ranked_once_by_another_value(shell):
     asked = json.loads(shell(*words, "--set", "arms=keyword", "--set", "rerank_limit=1").stdout)
     assert (asked["trace"]["tuning"]["arms"], asked["trace"]["tuning"]["rerank_limit"]) == ({"arms": ["keyword"]}, 1)
     assert json.loads(shell(*words).stdout)["trace"]["tuning"]["rerank_limit"] == 100
+
+
+def test_indexes_are_verified_and_repaired_and_a_wrong_bank_is_told(shell):
+    for command in ("verify", "repair"):
+        done = shell(command, "--bank", "diary")
+        assert (done.returncode, done.stderr) == (0, "")
+        heading, *rows = (line.split("\t") for line in done.stdout.splitlines())
+        assert heading[:4] == ["bank", "arm", "ledger", "index"]
+        assert [row[1] for row in rows] == ["semantic", "keyword", "graph"]
+        assert {row[-1] for row in rows} == {"equal"}
+        assert {row[2] == row[3] != "0" for row in rows} == {True}
+        wrong = shell(command, "--bank", "nix")
+        assert (wrong.returncode, wrong.stdout) == (1, "")
+        assert "bank 'nix' not found" in wrong.stderr
+    told = json.loads(shell("verify", "--json").stdout)
+    assert "diary" in {bank["bank_id"] for bank in told["banks"]}
+    assert "hold what the ledger shows" in shell("bank", "show", "diary").stdout
