@@ -1,6 +1,7 @@
 """Consolidation end to end but for the models: what becomes an observation, and what becomes of it."""
 
 import asyncio
+import json
 from datetime import timedelta
 
 import pytest
@@ -412,6 +413,41 @@ async def test_a_writer_that_is_down_leaves_all_as_it_was(tmp_path):
         assert (await desk.asked()).error == "the model does not answer"
         assert await desk.observations() == []
         assert await desk.bench.ledger.has_new_facts(desk.bench.bank.uid)
+
+
+async def test_what_gave_way_while_a_bank_was_moved_is_missed_by_nobody(tmp_path):
+    async with open_desk(tmp_path) as desk:
+        await desk.keep(SHORT, SHORT, LONG)
+        await desk.asked()
+        (made,) = await desk.observations()
+        lost = made.sources[0]
+        told = b"".join([piece async for piece in desk.admin.export_bank(REF)]).splitlines(keepends=True)
+        kept = [
+            json.loads(line)
+            for line in told
+            if f'"id":"{lost}"'.encode() not in line and lost.encode() not in line[:60]
+        ]
+        alone = {"id": "nobody", "name": "Olav", "key": "olav", "kind": "person", "created": "2026-08-19T10:00:00Z"}
+        place = next(number for number, line in enumerate(kept) if "memory" in line)
+        kept[-1]["end"] = len(kept) - 1
+        kept.insert(place, {"entity": alone})
+
+        async def pieces():
+            for line in kept:
+                yield json.dumps(line).encode() + b"\n"
+
+        copy = BankRef("copy")
+        await desk.admin.create_bank(copy)
+        await desk.admin.import_bank(copy, pieces())
+        (moved,) = (
+            await desk.admin.list_memories(copy, MemoryFilter(fact_types=(FactType.OBSERVATION,)), PageRequest())
+        ).rows
+        assert moved.sources == tuple(one for one in made.sources if one != lost)
+        assert moved.proof_count == 2
+        (version,) = (await desk.admin.memory_history(copy, moved.id, PageRequest())).rows
+        assert set(version.quotes) == set(moved.sources)
+        nobody = next(one for one in (await desk.admin.list_entities(copy, PageRequest())).rows if one.name == "Olav")
+        assert (nobody.memory_count, nobody.last_mentioned) == (0, None)
 
 
 async def test_a_bank_that_was_moved_keeps_its_observations_and_they_stay_true(tmp_path):

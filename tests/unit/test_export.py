@@ -184,6 +184,39 @@ def test_what_is_wrong_is_told_with_its_line_and_field(number, change, field, wo
     assert words in violation.description
 
 
+@pytest.mark.parametrize(
+    ("number", "path", "value", "field"),
+    [
+        (2, "document.tokens", 10**30, "document.tokens"),
+        (2, "document.version", 0, "document.version"),
+        (2, "document.tags", [" "], "document.tags[0]"),
+        (2, "document.updated", "9999-12-31T23:59:59-23:00", "document.updated"),
+        (2, "document.metadata", {"k": "x" * 30_000}, "document.metadata"),
+        (3, "chunk.chunk.number", -1, "chunk.number"),
+        (3, "chunk.chunk.text", "x" * 4_000_000, "chunk.text"),
+        (4, "entity.name", " ", "entity.name"),
+        (4, "entity.aliases", ["x"] * 10_001, "entity.aliases"),
+        (4, "entity.kind", "x" * 300, "entity.kind"),
+        (5, "memory.text", "\u200b ", "memory.text"),
+        (5, "memory.version", 2**63, "memory.version"),
+        (5, "memory.created", "0001-01-01T00:00:00+23:00", "memory.created"),
+        (5, "memory.tags", ["x"] * 2_000, "memory.tags"),
+        (5, "memory.causes", [{"cause_id": "m0", "weight": -1}], "memory.causes[0].weight"),
+        (6, "past.scopes", [[]] * 40, "past.scopes"),
+        (
+            6,
+            "past.versions",
+            [json.loads(written(PAST).splitlines()[1])["past"]["versions"][0]] * 2,
+            "past.versions[1].version",
+        ),
+    ],
+)
+def test_a_value_that_no_other_door_lets_in_is_refused(number, path, value, field):
+    with pytest.raises(InvalidArgument) as caught:
+        read(changed(number, with_field(path, value)))
+    assert caught.value.violations[0].field == f"data, line {number}: {field}"
+
+
 def test_an_export_of_a_newer_version_is_refused():
     with pytest.raises(NotReady, match="format 2"):
         read(changed(1, with_field("header.format", FORMAT + 1)))

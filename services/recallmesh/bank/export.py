@@ -9,6 +9,7 @@ from typing import IO, Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
+from recallmesh.bank.admission import thing_violations
 from recallmesh.bank.config import check_config
 from recallmesh.core.attachment import StoredAttachment, id_of, type_of
 from recallmesh.core.bank import Bank, BankConfig
@@ -166,6 +167,8 @@ class Reading:
         if not own or own in known[kind]:
             raise self._bad(f"{name}.id", "is empty or came before")
         known[kind].add(own)
+        for violation in thing_violations(thing):
+            raise self._bad(f"{name}.{violation.field}", violation.description)
         if isinstance(thing, StoredAttachment) and (id_of(thing.data), type_of(thing.data)) != (own, thing.media_type):
             raise self._bad(f"{name}.data", "is not what its id and media type say")
         named: list[tuple[str, type, str]] = []

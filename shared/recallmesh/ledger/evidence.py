@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -53,8 +54,12 @@ def adopt_observations(connection: Connection, bank_uid: str) -> None:
         .all()
     ):
         last = ids[-1]
-        for memory in sorted(read_memories(connection, bank_uid, ids, mentions=False), key=lambda one: one.id):
+        for read in sorted(read_memories(connection, bank_uid, ids, mentions=False), key=lambda one: one.id):
+            memory = read
             facts = {one.id: one for one in read_memories(connection, bank_uid, memory.sources, mentions=False)}
+            held = tuple(one for one in memory.sources if one in facts)
+            if held != memory.sources:
+                memory = _resting_on(connection, bank_uid, memory, held)
             said = frozenset(one.id for one in facts.values() if one.text == memory.text)
             told = said or frozenset(memory.sources)
             scope = _scope_of(memory, facts.values()).key
@@ -67,6 +72,13 @@ def adopt_observations(connection: Connection, bank_uid: str) -> None:
             if connection.execute(select(taken)).scalar():
                 scope = f"of {memory.id}"
             put_evidence(connection, bank_uid, memory, scope=scope, told=told)
+
+
+def _resting_on(connection: Connection, bank_uid: str, memory: Memory, held: tuple[str, ...]) -> Memory:
+    """Let an observation rest on those of its facts alone that came with it: nobody can see what is not there."""
+    which = (memories.c.bank_uid == bank_uid) & (memories.c.id == memory.id)
+    connection.execute(update(memories).where(which).values(sources=pack(held), proof_count=len(held)))
+    return replace(memory, sources=held, proof_count=len(held))
 
 
 def _scope_of(memory: Memory, facts: Iterable[Memory]) -> Scope:
