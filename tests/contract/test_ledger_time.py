@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from contract.ledger_bed import NOW, Bed, backend, bed, chunk, fact, uid
+from contract.ledger_bed import NOW, Bed, backend, bed, chunk, entity, fact, uid
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +48,21 @@ async def test_times_are_read_back_as_they_were_told(bed: Bed, occurred, mention
 def test_moments_are_ordered_by_their_instant(one, other):
     assert (to_us(one) < to_us(other)) == (one < other)
     assert from_us(to_us(one), offset_of(one)).isoformat() == one.isoformat()
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        (datetime(1, 1, 1, 8, tzinfo=timezone(timedelta(hours=14))), datetime.min.replace(tzinfo=UTC)),
+        (datetime(9999, 12, 31, 20, tzinfo=timezone(timedelta(hours=-10))), datetime.max.replace(tzinfo=UTC)),
+    ],
+)
+async def test_who_is_mentioned_where_utc_has_no_year_is_mentioned_at_its_edge(bed: Bed, told, shown):
+    named = entity("Ida")
+    await bed.write("d", chunk("c", fact("Ida keeps bees.", named, mentioned=told)), entities=(named,))
+    [ida] = (await bed.ledger.list_entities(bed.uid, PageRequest())).rows
+    assert ida.last_mentioned == shown
+    assert await bed.ledger.get_entity(bed.uid, ida.id) == ida
 
 
 def test_a_naive_moment_is_utc():

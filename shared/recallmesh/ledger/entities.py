@@ -17,7 +17,7 @@ from recallmesh.core.write import NewEntity, Write
 from recallmesh.ledger.dialect import among, among_bound, bound, insert_new
 from recallmesh.ledger.entity_tables import entity_keys
 from recallmesh.ledger.keys import Key, became, claim, forget_keys, owners
-from recallmesh.ledger.moment import from_us, to_us
+from recallmesh.ledger.moment import from_us, from_us_in_utc, to_us
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.reading import mentions_by_id
 from recallmesh.ledger.rows import pack, unpack
@@ -258,7 +258,7 @@ def _entities(connection: Connection, query: Select[Any], values: dict[str, obje
     if not rows:
         return []
     counted = connection.execute(_COUNTED, {"bank": values["bank"], "ids": bound(row.id for row in rows)})
-    counts = {entity_id: (number, last) for entity_id, number, last in counted}
+    counts = {entity_id: (number, from_us_in_utc(last)) for entity_id, number, last in counted}
     return [
         Entity(
             id=row.id,
@@ -267,9 +267,11 @@ def _entities(connection: Connection, query: Select[Any], values: dict[str, obje
             kind=row.kind,
             created=from_us(row.created),
             aliases=unpack(row.aliases),
-            memory_count=counts[row.id][0],
-            last_mentioned=from_us(counts[row.id][1]),
+            memory_count=count,
+            last_mentioned=last,
             apart=unpack(row.apart),
         )
         for row in rows
+        # An export may bring one that nothing mentions: what did was about to go.
+        for count, last in (counts.get(row.id, (0, None)),)
     ]

@@ -23,6 +23,12 @@ def from_us(microseconds: int, offset: int = 0) -> datetime:
     return Moments(offset)[microseconds]
 
 
+def from_us_in_utc(microseconds: int) -> datetime:
+    """Return a moment as UTC shows it, whatever clock it was told in; nearest to it where UTC's years 1 to 9999 end."""
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    return from_us(min(max(microseconds, to_us(first)), to_us(last)))
+
+
 class Moments(dict[int, datetime]):
     """Moments of one offset already decoded: the memories of one read share few (the chunk's time, the write's)."""
 
