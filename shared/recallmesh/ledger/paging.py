@@ -8,6 +8,9 @@ from recallmesh.core.page import Page
 
 T = TypeVar("T")
 
+DIGITS = 18
+"""Those of the largest number that fits a column of 64 bits whatever its digits are."""
+
 
 def cut(found: Sequence[T], size: int, key: Callable[[T], str]) -> Page[T]:
     """Return the first ``size`` rows as a page that says where to go on, if there are more."""
@@ -16,8 +19,14 @@ def cut(found: Sequence[T], size: int, key: Callable[[T], str]) -> Page[T]:
 
 
 def number_after(after: str) -> int:
-    """Return the key of a list that is ordered by number; before the first: -1."""
-    try:
-        return int(after) if after else -1
-    except ValueError as error:
-        raise InvalidArgument(FieldViolation("page_token", "is not one of this list")) from error
+    """Return the key of a list that is ordered by number; before the first: -1.
+
+    Raises:
+        InvalidArgument: it is none that a list of ours ends with.
+
+    """
+    if not after:
+        return -1
+    if not (after.isascii() and after.isdecimal() and len(after) <= DIGITS):
+        raise InvalidArgument(FieldViolation("page_token", "is not one of this list"))
+    return int(after)
