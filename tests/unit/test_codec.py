@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -347,3 +348,8 @@ def test_a_fusion_or_a_stage_that_is_not_known_is_refused_or_provisional():
     ) == ["fusion"]
     newer = recall_service_pb2.RecallStreamResponse(stage=9)
     assert recall_codec.progress_from_pb(newer).stage is RecallStage.FUSED
+
+
+@pytest.mark.parametrize(("seconds", "read"), [(2**63 - 1, timedelta.max), (-(2**63), timedelta.min)])
+def test_a_duration_longer_than_any_of_ours_is_the_longest(seconds, read):
+    assert time_codec.duration_from_pb(Duration(seconds=seconds)) == read

@@ -59,10 +59,13 @@ def duration_to_pb(duration: timedelta) -> Duration:
 
 
 def duration_from_pb(message: Duration) -> timedelta:
-    """Read a duration, truncated to the microsecond."""
+    """Read a duration, truncated to the microsecond; one that is longer than any here is the longest."""
     nanos = message.nanos
     micros = nanos // 1000 if nanos >= 0 else -(-nanos // 1000)
-    return timedelta(seconds=message.seconds, microseconds=micros)
+    try:
+        return timedelta(seconds=message.seconds, microseconds=micros)
+    except OverflowError:
+        return timedelta.max if message.seconds > 0 else timedelta.min
 
 
 def window_to_pb(window: Window) -> time_pb2.Window:
