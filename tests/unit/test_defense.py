@@ -96,7 +96,11 @@ async def test_the_same_words_go_from_every_text_of_the_item(bench):
         context=f"by {MAIL}",
         metadata={"pw": WORD, MAIL: "x", "plain": "y"},
         tags=("a", MAIL),
-        entities=(NamedEntity(MAIL, "person"), NamedEntity(f"Nadia ({MAIL})", "person")),
+        entities=(
+            NamedEntity(MAIL, "person"),
+            NamedEntity(f"Nadia ({MAIL})", "person"),
+            NamedEntity("Leo", f"x {WORD}"),
+        ),
         observation_scopes=((MAIL, "a"),),
         document_id="d",
     )
@@ -106,7 +110,7 @@ async def test_the_same_words_go_from_every_text_of_the_item(bench):
     assert memory.context == "by [redacted: email]"
     assert dict(memory.metadata) == {"pw": "[redacted: password]", "[redacted: email]": "x", "plain": "y"}
     assert set(memory.tags) == {"a", "[redacted: email]", "of [redacted: email]"}
-    assert [mention.name for mention in memory.mentions] == ["Nadia"]
+    assert [(mention.name, mention.kind) for mention in memory.mentions] == [("Nadia", "person"), ("Leo", "concept")]
     assert traces(bench, WORD, MAIL) == []
 
 

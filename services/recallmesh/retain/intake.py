@@ -95,6 +95,7 @@ def item_violations(path: str, item: RetainItem) -> Iterator[FieldViolation]:
     yield from _attachments(path, item)
     yield from text_violations(f"{path}.context", [item.context], limits.CONTEXT_BYTES)
     yield from name_violations(f"{path}.document_id", item.document_id, limits.DOCUMENT_ID_BYTES)
+    yield from name_violations(f"{path}.receipt_uri", item.receipt_uri, limits.RECEIPT_BYTES)
     yield from tag_violations(f"{path}.tags", item.tags)
     if len(item.observation_scopes) > limits.SCOPES:
         yield FieldViolation(f"{path}.observation_scopes", f"has more than {limits.SCOPES} scopes")
@@ -112,3 +113,4 @@ def item_violations(path: str, item: RetainItem) -> Iterator[FieldViolation]:
         yield from text_violations(field, [entity.name], limits.TAG_BYTES)
         if is_blank(entity.name):
             yield FieldViolation(field, "is blank")
+        yield from name_violations(f"{path}.entities[{number}].kind", entity.kind, limits.TAG_BYTES)

@@ -28,6 +28,8 @@ CONTEXT_BYTES = 4_096
 """UTF-8 bytes of one item's context."""
 DOCUMENT_ID_BYTES = 512
 """UTF-8 bytes of a document's id."""
+RECEIPT_BYTES = 2_048
+"""UTF-8 bytes of an item's pointer into a receipt system: as long as a URL may be."""
 REQUEST_ID_BYTES = 128
 """UTF-8 bytes of a request id."""
 ENTITIES_PER_ITEM = 64

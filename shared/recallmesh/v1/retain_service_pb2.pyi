@@ -423,7 +423,7 @@ class RetainItem(_message.Message):
     update_mode: Global___UpdateMode.ValueType
     """What becomes of the document's former content. Unspecified: UPDATE_MODE_REPLACE."""
     receipt_uri: _builtins.str
-    """A pointer into an external receipt system, kept as it is. Empty when there is none."""
+    """A pointer into an external receipt system, kept as it is; at most 2,048 bytes. Empty when there is none."""
     @_builtins.property
     def content(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContentBlock]:
         """What was said, in order. Required, not blank; at most 1,048,576 bytes of text."""
@@ -544,7 +544,7 @@ class NamedEntity(_message.Message):
     name: _builtins.str
     """The name. Required."""
     kind: _builtins.str
-    """What it is. Empty: a concept."""
+    """What it is, of at most 256 bytes. Empty: a concept."""
     resolve: _builtins.bool
     """Whether it may be taken for a similar one that the bank knows. Absent: yes."""
     def __init__(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recallmesh.core.defense import DefenseAction, DefenseViolation
+from recallmesh.core.entity import CONCEPT
 from recallmesh.core.retain import RetainItem
 from recallmesh.retain.defense.finding import Finding, Kind, Scan, united
 
@@ -78,9 +79,9 @@ def judge(item: RetainItem, rules: Sequence[Rule]) -> Verdict:
         return without(text, (*seen.get(text, ()), *_occurrences(text, carried)))
 
     redacted = mapped(item, redact)
-    # What a name is without the marks; an entity that is nothing else is nobody.
+    # What a name is without the marks; an entity that is nothing else is nobody. A kind with a mark tells nothing.
     entities = tuple(
-        replace(entity, name=bare)
+        replace(entity, name=bare, kind=kept.kind if kept.kind == entity.kind else CONCEPT)
         for entity, kept in zip(item.entities, redacted.entities, strict=True)
         if (bare := _without_marks(kept.name) if kept.name != entity.name else kept.name)
     )
@@ -99,7 +100,10 @@ def mapped(item: RetainItem, change: Change) -> RetainItem:
         context=change("context", item.context),
         tags=tags(item.tags),
         metadata=_metadata(item.metadata, change),
-        entities=tuple(replace(entity, name=change("entities", entity.name)) for entity in item.entities),
+        entities=tuple(
+            replace(entity, name=change("entities", entity.name), kind=change("entities", entity.kind))
+            for entity in item.entities
+        ),
         observation_scopes=tuple(map(tags, item.observation_scopes)),
     )
 
