@@ -11,9 +11,12 @@ from recallmesh.cli.parser import build_parser
 from recallmesh.cli.serving import hint
 from recallmesh.core.errors import (
     BankNotFound,
+    ChunkNotFound,
     DefenseBlocked,
     FieldViolation,
     InvalidArgument,
+    NotFound,
+    NotReady,
     StoreUnavailable,
     all_errors,
 )
@@ -210,6 +213,35 @@ def test_every_error_ends_with_what_to_do_next(kind):
     assert len(told) == 2
     assert told[1].startswith("  ")
     assert "{" not in told[1]
+
+
+def test_what_the_caller_has_to_put_right_is_never_put_down_to_a_mesh_that_starts():
+    for kind in all_errors():
+        if kind.code in {"NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION"} and kind not in {
+            NotFound,
+    NotReady,
+            ChunkNotFound,
+        }:
+            said = FieldViolation("items[0]", "went wrong") if kind is DefenseBlocked else "it went wrong"
+            assert "starting" not in next(reversed(list(lines_of(kind(said), words("bank", "show", "b"))))), kind
+
+
+def test_the_server_s_log_is_named_only_where_it_has_something():
+    error = NotReady("it is not empty", metadata={"request_id": "r-1"})
+    assert "r-1" not in "\n".join(lines_of(error, words("bank", "show", "diary")))
+
+
+def test_wrong_lines_of_a_file_are_told_with_both_ways_on():
+    error = InvalidArgument(FieldViolation("line 1", "is no JSON"))
+    told = "\n".join(lines_of(error, words("retain", "--bank", "b", "--file", "note.md")))
+    assert "--skip-bad" in told
+    assert "without --file" in told
+
+
+def test_an_address_that_a_webhook_may_not_have_is_told_with_the_settings_that_allow_it():
+    error = InvalidArgument(FieldViolation("url", "names a private address"))
+    told = "\n".join(lines_of(error, words("webhook", "add", "--bank", "b", "http://127.0.0.1/")))
+    assert "RECALLMESH_EVENTS__WEBHOOK_PRIVATE" in told
 
 
 def test_a_request_id_is_told():

@@ -11,8 +11,14 @@ ELSEWHERE = "the mesh may be starting, or too busy; try again, and see the serve
 ADVICE = {
     "BANK_NOT_FOUND": "see the banks: recallmesh bank list{place}\n  make one: recallmesh bank create {bank}{place}",
     "BANK_EXISTS": "use it as it is, or delete it first: recallmesh bank delete {bank}{place}",
+    "ATTACHMENT_NOT_FOUND": "the ids of images are in recall: recallmesh recall --bank {bank} QUERY --json{place}",
     "ENTITY_NOT_FOUND": "see them: recallmesh entity list --bank {bank}{place}",
-    "NOT_READY": "nothing was changed; the message says what has to be otherwise first",
+    "NOT_READY": "nothing was changed: put right what the line above names, then say it again",
+    "NO_VISION_MODEL": "set up a model that reads images (RECALLMESH_LLM__VISION, docs/settings.md), or leave them out",
+    "REQUEST_ID_REUSED": "an earlier call has that request id and said something else: choose another",
+    "FORBIDDEN": "ask whoever runs the mesh for the right to do this",
+    "UNAUTHENTICATED": "say who you are, as whoever runs the mesh has it",
+    "QUOTA_EXCEEDED": "delete what is no longer needed, or ask whoever runs the mesh for more",
     "DEFENSE_BLOCKED": "what the bank keeps out: recallmesh bank show {bank} --effective{place}",
     "NAME_TAKEN": "see whose it is: recallmesh entity show --bank {bank} NAME{place}",
     "DOCUMENT_NOT_FOUND": "see the documents: recallmesh document list --bank {bank}{place}",
@@ -28,6 +34,9 @@ ADVICE = {
     "INTERNAL": "this is a fault of recallmesh; the log has the details",
 }
 
+CALLERS_OWN = {"INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "UNIMPLEMENTED"}
+"""Codes of what the caller has to put right: the server's log says nothing of it."""
+
 
 def lines_of(error: MeshError, words: argparse.Namespace) -> Iterator[str]:
     """Yield the message, a line for each refused field, then what to do next."""
@@ -38,7 +47,7 @@ def lines_of(error: MeshError, words: argparse.Namespace) -> Iterator[str]:
         yield f"recallmesh: {error.message}"
     yield f"  {_next(error, words)}"
     request_id = error.metadata.get("request_id")
-    if request_id:
+    if request_id and error.code not in CALLERS_OWN:
         yield f"  request id {request_id}, as in the server's log"
 
 
@@ -60,7 +69,20 @@ def _look_up(error: InvalidArgument, words: argparse.Namespace) -> str:
         return f"set {SERVER} right, or unset it: then the mesh is in this process, on the files of --data"
     if any(field.upper().startswith("RECALLMESH_") for field in fields):
         return "unset it or set it right; every setting: recallmesh check-config --all, or docs/settings.md"
-    return f"how it is used: recallmesh {words.usage} --help"
+    return f"{_hint(fields, words)}how it is used: recallmesh {words.usage} --help"
+
+
+def _hint(fields: set[str], words: argparse.Namespace) -> str:
+    """Return what else to know, as lines before the last."""
+    if getattr(words, "file", None) and any(field.startswith("line ") for field in fields):
+        return (
+            "--skip-bad leaves wrong lines out, and says which"
+            "\n  a file that is no JSONL (.md, .eml, .html, .pdf, a chat) goes without --file\n  "
+        )
+    if fields == {"url"} and words.usage.startswith("webhook"):
+        allowing = "RECALLMESH_EVENTS__WEBHOOK_HTTP, RECALLMESH_EVENTS__WEBHOOK_PRIVATE"
+        return f"whoever runs the mesh may allow more: {allowing}\n  "
+    return ""
 
 
 def _reach(error: MeshError, words: argparse.Namespace) -> str:

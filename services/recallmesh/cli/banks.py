@@ -14,6 +14,7 @@ from recallmesh.cli.labels import apart, own_labels, relabelled
 from recallmesh.cli.moving import export_bank, import_bank
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table, printable
+from recallmesh.cli.tally import count
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.errors import MeshError
@@ -97,7 +98,7 @@ async def _show(words: argparse.Namespace, banks: Admin) -> None:
         ("created", f"{bank.created:%Y-%m-%d %H:%M}"),
         ("extraction", bank.config.retain.mode.value),
         ("memories", f"{stats.memories}{f' ({kinds})' if kinds else ''}"),
-        ("documents", f"{stats.documents} in {stats.chunks} chunks"),
+        ("documents", f"{stats.documents} in {count(stats.chunks, 'chunk')}"),
         ("entities", str(stats.entities)),
         ("tags", str(stats.tags)),
         ("not yet indexed", str(stats.pending)),
@@ -155,7 +156,8 @@ async def _consolidate(words: argparse.Namespace, admin: Admin) -> None:
     elif words.no_wait:
         print(f"operation {operation.id} is {operation.state}")
     else:
-        print(f"{operation.done} new facts looked at, {len(operation.memory_ids)} observations written")
+        written = count(len(operation.memory_ids), "observation")
+        print(f"{count(operation.done, 'new fact')} looked at, {written} written")
 
 
 async def _delete(words: argparse.Namespace, banks: Admin) -> None:

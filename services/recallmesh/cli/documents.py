@@ -8,6 +8,7 @@ from recallmesh.cli.listing import Listing, every
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table
 from recallmesh.cli.tags import tag_test
+from recallmesh.cli.tally import count
 from recallmesh.cli.watching import about, outcome, watched
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import BankRef
@@ -60,7 +61,7 @@ async def _show(words: argparse.Namespace, admin: Admin) -> int:
         ("version", f"{document.version}, of {document.updated:%Y-%m-%d %H:%M}"),
         ("created", f"{document.created:%Y-%m-%d %H:%M}"),
         ("memories", str(document.memory_count) if document.memory_count else f"0: {NO_MEMORY}"),
-        ("tokens", f"{document.tokens} in {document.chunk_count} chunks"),
+        ("tokens", f"{document.tokens} in {count(document.chunk_count, 'chunk')}"),
         ("tags", " ".join(document.tags)),
         *((f"metadata {key}", value) for key, value in document.metadata.items()),
     ]

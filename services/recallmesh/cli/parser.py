@@ -250,7 +250,7 @@ def _add_bank(commands: Commands) -> None:
     parser = command(commands, "bank", "banks", "create, list, show, set up, move and delete banks")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = actions.add_parser("create", help="make a bank")
-    create.add_argument("bank", metavar="B")
+    create.add_argument("bank", metavar="B", help="the bank")
     create.add_argument("--name", default="", help="a name for people")
     create.add_argument(
         "--mode",
@@ -262,7 +262,7 @@ def _add_bank(commands: Commands) -> None:
     )
     listing = actions.add_parser("list", help="list the banks")
     show = actions.add_parser("show", help="show a bank, what it holds and how it is set up")
-    show.add_argument("bank", metavar="B")
+    show.add_argument("bank", metavar="B", help="the bank")
     show.add_argument("--effective", action="store_true", help="show every setting in force, and who has set it")
     setting = actions.add_parser(
         "set",
@@ -272,10 +272,10 @@ def _add_bank(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    setting.add_argument("bank", metavar="B")
-    setting.add_argument("pairs", nargs="+", metavar="KEY=VALUE")
+    setting.add_argument("bank", metavar="B", help="the bank")
+    setting.add_argument("pairs", nargs="+", metavar="KEY=VALUE", help="see the keys below")
     export = actions.add_parser("export", help="write all a bank holds but vectors to a file")
-    export.add_argument("bank", metavar="B")
+    export.add_argument("bank", metavar="B", help="the bank")
     export.add_argument(
         "file",
         metavar="FILE",
@@ -287,10 +287,10 @@ def _add_bank(commands: Commands) -> None:
     consolidate = actions.add_parser(
         "consolidate", help="make observations of what a bank's facts say together, and wait until it is done"
     )
-    consolidate.add_argument("bank", metavar="B")
+    consolidate.add_argument("bank", metavar="B", help="the bank")
     consolidate.add_argument("--no-wait", action="store_true", help="do not wait; prints the operation")
     delete = actions.add_parser("delete", help="delete a bank and all it holds")
-    delete.add_argument("bank", metavar="B")
+    delete.add_argument("bank", metavar="B", help="the bank")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     for action in (create, listing, show, setting, consolidate, export, imported, delete):
         action.set_defaults(usage=action.prog.removeprefix("recallmesh "))

@@ -125,6 +125,11 @@ def _going_on(words: argparse.Namespace) -> str:
     return f"to go on{', with the same lines again' if source == ['-'] else ''}: {given}"
 
 
+def _defended(tally: Tally) -> str:
+    took = f"took something out of {count(tally.redacted, 'item')}" if tally.redacted else ""
+    return " and ".join(filter(None, (took, f"refused {count(tally.refused, 'item')}" if tally.refused else "")))
+
+
 def _tell(words: argparse.Namespace, tally: Tally) -> None:
     if words.sources and not tally.items:
         print("nothing was retained")
@@ -138,8 +143,7 @@ def _tell(words: argparse.Namespace, tally: Tally) -> None:
     if tally.skipped:
         print(f"  {count(tally.skipped, 'file' if words.sources else 'wrong line')} left out, as said above")
     if tally.redacted or tally.refused:
-        did = f"took something out of {tally.redacted} of them and refused {tally.refused}"
-        print(f"  memory defense {did}: recallmesh events --bank {words.bank} --security{place_of(words)}")
+        print(f"  memory defense {_defended(tally)}: recallmesh events --bank {words.bank} --security{place_of(words)}")
     elif not tally.memories and words.mode in {None, ExtractionMode.CONCISE.value}:
         print(NO_FACT)
     for delivery in tally.pending:
