@@ -307,3 +307,22 @@ def test_a_table_on_a_terminal_has_columns():
     print_table(screen, ("bank", "name"), [("b1", "n")])
     assert shown(screen).splitlines()[0].split() == ["bank", "name"]
     assert "\t" not in shown(screen)
+
+
+def test_on_a_terminal_too_narrow_for_a_table_every_cell_is_there_whole():
+    row = ("Alice Chen", "person", "12", "2026-03-09 09:00", "", "f3852f37-9566-4dc0-add6-125e6a4f9496")
+    headings = ("entity", "kind", "memories", "last mentioned", "also called", "id")
+    screen = terminal(80)
+    print_table(screen, headings, [row], folding=frozenset({0, 4}))
+    lines = screen.file.getvalue().splitlines()
+    assert [line.rstrip() for line in lines] == [
+        "Alice Chen",
+        "  kind person · memories 12 · last mentioned 2026-03-09 09:00 · id",
+        "  f3852f37-9566-4dc0-add6-125e6a4f9496",
+    ]
+
+
+def test_on_a_terminal_that_is_wide_enough_rows_are_a_table():
+    screen = terminal(80)
+    print_table(screen, ("tag", "memories"), [("family", "12")])
+    assert [line.rstrip() for line in screen.file.getvalue().splitlines()] == ["tag     memories", "family  12"]

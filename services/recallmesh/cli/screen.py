@@ -4,7 +4,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,6 +22,10 @@ from rich.text import Text
 
 # A memory may hold anything; sent to a terminal as it is, an escape sequence in it would be obeyed.
 UNPRINTABLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+GAP = 2
+"""Spaces between columns, and before what belongs to the line above."""
+FOLDED = 20
+"""The least width at which a column that wraps can be read."""
 
 
 class Screen(Console):
@@ -72,16 +78,39 @@ def _progress(*columns: ProgressColumn) -> Progress:
 def print_table(
     screen: Console, headings: Sequence[str], rows: Iterable[Sequence[str]], *, folding: frozenset[int] = frozenset()
 ) -> None:
-    """Print rows: a table on a terminal, tab-separated lines with a heading in a pipe; ``folding`` columns may wrap."""
+    """Print rows: a table on a terminal, tab-separated lines with a heading in a pipe; ``folding`` columns may wrap.
+
+    Where the terminal is too narrow for the columns, each row is a paragraph: an id that is cut cannot be copied.
+    """
     if not screen.is_terminal:
         print_lines(screen, [headings, *rows] if any(headings) else rows)
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_header=any(headings))
+    rows = list(rows)
+    if any(headings) and _width(headings, rows, folding) > screen.width:
+        _print_paragraphs(screen, headings, rows)
+        return
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold", show_header=any(headings))
     for place, heading in enumerate(headings):
         table.add_column(heading, overflow="fold", no_wrap=place not in folding)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     screen.print(table)
+
+
+def _width(headings: Sequence[str], rows: Sequence[Sequence[str]], folding: frozenset[int]) -> int:
+    """Return how many cells of width the columns need to be readable."""
+    needed = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
+    return sum(min(n, FOLDED) if i in folding else n for i, n in enumerate(needed)) + GAP * (len(needed) - 1)
+
+
+def _print_paragraphs(screen: Console, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print each row as its first cell, and below it the others that are not empty, each with its heading."""
+    for first, *others in rows:
+        screen.print(Text(printable(first), style="bold", overflow="fold"))
+        told = (
+            f"{heading} {one_line(cell)}".strip() for heading, cell in zip(headings[1:], others, strict=True) if cell
+        )
+        screen.print(Padding(Text(" · ".join(told), overflow="fold"), (0, 0, 0, GAP)))
 
 
 def print_lines(screen: Console, rows: Iterable[Sequence[str]]) -> None:
