@@ -322,6 +322,13 @@ def test_on_a_terminal_too_narrow_for_a_table_every_cell_is_there_whole():
     ]
 
 
+def test_what_a_row_is_called_by_is_not_wrapped_into_a_column():
+    screen = terminal(60)
+    name = "file:/home/leo/notes/bergen/oven.md"
+    print_table(screen, ("document", "version", "updated"), [(name, "1", "2026-11-30 10:25")], folding=frozenset({0}))
+    assert name in screen.file.getvalue()
+
+
 def test_on_a_terminal_that_is_wide_enough_rows_are_a_table():
     screen = terminal(80)
     print_table(screen, ("tag", "memories"), [("family", "12")])

@@ -100,17 +100,20 @@ def print_table(
 def _width(headings: Sequence[str], rows: Sequence[Sequence[str]], folding: frozenset[int]) -> int:
     """Return how many cells of width the columns need to be readable."""
     needed = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
-    return sum(min(n, FOLDED) if i in folding else n for i, n in enumerate(needed)) + GAP * (len(needed) - 1)
+    # The first is what the row is called by, which is copied: never wrapped if that can be helped.
+    return sum(min(n, FOLDED) if i and i in folding else n for i, n in enumerate(needed)) + GAP * (len(needed) - 1)
 
 
 def _print_paragraphs(screen: Console, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print each row as its first cell, and below it the others that are not empty, each with its heading."""
     for first, *others in rows:
         screen.print(Text(printable(first), style="bold", overflow="fold"))
-        told = (
-            f"{heading} {one_line(cell)}".strip() for heading, cell in zip(headings[1:], others, strict=True) if cell
-        )
-        screen.print(Padding(Text(" · ".join(told), overflow="fold"), (0, 0, 0, GAP)))
+        told = [
+            Text.assemble((f"{heading} ".lstrip(), "dim"), one_line(cell))
+            for heading, cell in zip(headings[1:], others, strict=True)
+            if cell
+        ]
+        screen.print(Padding(Text(" · ", overflow="fold").join(told), (0, 0, 0, GAP)))
 
 
 def print_lines(screen: Console, rows: Iterable[Sequence[str]]) -> None:
