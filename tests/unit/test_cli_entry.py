@@ -219,7 +219,7 @@ def test_what_the_caller_has_to_put_right_is_never_put_down_to_a_mesh_that_start
     for kind in all_errors():
         if kind.code in {"NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION"} and kind not in {
             NotFound,
-    NotReady,
+            NotReady,
             ChunkNotFound,
         }:
             said = FieldViolation("items[0]", "went wrong") if kind is DefenseBlocked else "it went wrong"
