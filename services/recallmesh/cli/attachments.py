@@ -1,4 +1,4 @@
-"""``recallmesh attachment``: get a picture back that was retained."""
+"""``recallmesh attachment``: get an image back that was retained."""
 
 import argparse
 import asyncio
@@ -15,7 +15,7 @@ async def run(words: argparse.Namespace) -> int:
     """Get an attachment back, into a file or onto a pipe."""
     to_file = words.output not in {None, "-"}
     if not to_file and sys.stdout.isatty():
-        raise InvalidArgument(FieldViolation("--output", "is needed: a picture is nothing for a terminal"))
+        raise InvalidArgument(FieldViolation("--output", "is needed: an image is nothing for a terminal"))
     async with open_place(words) as faces:
         attachment = await faces.admin.get_attachment(BankRef(words.bank), words.attachment)
     if not to_file:

@@ -63,7 +63,7 @@ class Reading:
 
     skip: Callable[[InvalidArgument], None] | None = None
     folder: Path = HERE
-    """Where the pictures are that lines name."""
+    """Where the images are that lines name."""
     line: int = 0
     """The last line that was read."""
     offset: int = 0

@@ -105,7 +105,7 @@ def _open(words: argparse.Namespace) -> AbstractContextManager[BinaryIO]:
 
 
 def _folder(stream: BinaryIO) -> Path:
-    """Return where the pictures are that lines name: beside their file; of standard input, in the current folder."""
+    """Return where the images are that lines name: beside their file; of standard input, in the current folder."""
     return HERE if stream.name == STDIN else Path(stream.name).parent
 
 

@@ -44,7 +44,7 @@ A line of JSONL is one item:
    "context": "Leo is speaking to Nadia", "document_id": "call-7",
    "tags": ["family"], "metadata": {"source": "phone"},
    "entities": ["Nadia", {"name": "mood:happy", "kind": "label"}]}
-Only "content" is required; it may be a list of texts and pictures, which are
+Only "content" is required; it may be a list of texts and images, which are
 files beside the lines: ["Look:", {"file": "bridge.png"}]. Lines that follow
 each other with the same document_id are one document. "time": null means: it
 has no time; no "time" means: now. (In a file each item is on one line.)
@@ -183,7 +183,7 @@ def _add_retain(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="with --text: a picture behind it (PNG, JPEG, GIF, WebP), for a model that reads images; may be repeated",
+        help="with --text: an image behind it (PNG, JPEG, GIF, WebP), for a model that reads images; may be repeated",
     )
     parser.add_argument(
         "--time",
@@ -239,7 +239,7 @@ def _add_recall(commands: Commands) -> None:
 
 
 def _add_attachment(commands: Commands) -> None:
-    parser = command(commands, "attachment", "attachments", "get a picture back that was retained")
+    parser = command(commands, "attachment", "attachments", "get an image back that was retained")
     parser.add_argument("--bank", required=True, metavar="B", help="the bank")
     parser.add_argument("attachment", metavar="ID", help="its id, as recall says it")
     parser.add_argument("--output", metavar="FILE", help="a file that is not there yet; - for standard output")

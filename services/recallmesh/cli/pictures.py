@@ -12,7 +12,7 @@ def read_picture(path: Path, field: str) -> Attachment:
     """Read a file as an attachment; what it is, its bytes tell.
 
     Raises:
-        InvalidArgument: it cannot be read, is too large, or no picture of a kind that may be attached.
+        InvalidArgument: it cannot be read, is too large, or no image of a kind that may be attached.
 
     """
     try:
