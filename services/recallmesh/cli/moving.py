@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import errno
 import gzip
 import os
 import sys
@@ -93,23 +94,38 @@ def _written(name: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(name)
-    partial = path.with_name(path.name + ".partial")
+    # Through links: what they lead to is what is written, not they.
+    path = Path(name).resolve()
+    # A pipe or a device is written to as it is: to put a file in its place would destroy it.
+    in_place = path.exists() and not path.is_file() and not path.is_dir()
+    partial = path if in_place else path.with_name(path.name + ".partial")
     try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         raw = partial.open("wb")
     except OSError as error:
         raise InvalidArgument(FieldViolation("FILE", f"{name} cannot be written: {error.strerror}")) from error
+    if in_place:
+        with raw, _packed(path, raw) as file:
+            yield file
+        return
     try:
         with raw:
-            # No time in the file: the same bank gives the same bytes.
-            packed = gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) if path.suffix == ".gz" else None
-            with packed or nullcontext():
-                yield cast("IO[bytes]", packed or raw)
+            with _packed(path, raw) as file:
+                yield file
             raw.flush()
             os.fsync(raw.fileno())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _packed(path: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    # No time in the file: the same bank gives the same bytes.
+    packed = gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) if path.suffix == ".gz" else None
+    with packed or nullcontext():
+        yield cast("IO[bytes]", packed or raw)
 
 
 @contextmanager
