@@ -20,6 +20,7 @@ from recallmesh.core.errors import (
     NotReady,
     StoreUnavailable,
 )
+from recallmesh.core.port import is_port
 from recallmesh.mesh import Assembly, Part, open_assembly
 from recallmesh.rpc.admin import host_admin
 from recallmesh.rpc.arm import host_arms
@@ -143,7 +144,7 @@ def check_listen(listen: str) -> None:
 
     """
     host, _, port = listen.rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not is_port(port):
         raise InvalidArgument(FieldViolation("listen", f"{listen!r} is no host:port, such as 127.0.0.1:7070"))
     if host == "localhost":
         return

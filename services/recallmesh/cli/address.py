@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.port import is_port
 
 SERVER = "RECALLMESH_SERVER"
 TARGETS = ("dns:", "unix:")
@@ -33,7 +34,7 @@ def check_address(address: str, words: argparse.Namespace) -> None:
 
     """
     host, _, port = address.rpartition(":")
-    if address.startswith(TARGETS) or (host and port.isdecimal() and "/" not in host):
+    if address.startswith(TARGETS) or (host and is_port(port) and "/" not in host):
         return
     word = "--server" if getattr(words, "server", None) else SERVER
     raise InvalidArgument(FieldViolation(word, f"{address!r} is no host:port, such as 127.0.0.1:7070"))
