@@ -1,6 +1,9 @@
 """From words to an exit code, and what is said about an error."""
 
 import argparse
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +24,7 @@ from recallmesh.core.errors import (
     all_errors,
 )
 from recallmesh.mesh import ALL_PARTS, Part
+from recallmesh.serve import check_listen
 
 
 def words(*given):
@@ -272,3 +276,22 @@ def test_the_parser_leaves_the_module_of_each_command():
         "checking",
         "serving",
     }
+
+
+@pytest.mark.parametrize("redirected", [">/dev/full", ">&-"])
+def test_an_output_that_takes_nothing_is_told_without_a_trace(redirected):
+    command = str(Path(sys.executable).with_name("recallmesh"))
+    found = subprocess.run(  # noqa: S602 - a shell is what closes and redirects outputs
+        f"{command} check-config --all {redirected}", shell=True, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert "Traceback" not in found.stderr
+    assert found.returncode == (1 if "full" in redirected else 0)
+    assert ("No space left" in found.stderr) is ("full" in redirected)
+
+
+@pytest.mark.parametrize("port", ["65536", "99999", "\u0668\u0660", "+80", "", "9" * 5_000])
+def test_what_is_no_port_is_refused_wherever_one_is_named(port):
+    with pytest.raises(InvalidArgument, match="is no host:port"):
+        check_address(f"127.0.0.1:{port}", words("bank", "list", "--server", "x"))
+    with pytest.raises(InvalidArgument, match="is no host:port"):
+        check_listen(f"127.0.0.1:{port}")

@@ -1,6 +1,7 @@
 """From the words on the command line to the command, and from its errors to an exit code."""
 
 import asyncio
+import errno
 import importlib
 import io
 import os
@@ -13,12 +14,15 @@ from recallmesh.core.errors import InvalidArgument, MeshError
 
 FAILED = 1
 USAGE = 2
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""No room is left where something is written."""
 INTERRUPTED = 130
 """128 + SIGINT, as shells have it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 failed, 2 usage, 130 interrupted."""
+    _have_outputs()
     _never_fail_to_write()
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = build_parser()
@@ -39,10 +43,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has seen enough: no error, and nothing more to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _flush_no_more()
         return 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _flush_no_more()
+        print(f"recallmesh: the output or a file cannot be written: {error.strerror}", file=sys.stderr)
+        return FAILED
     else:
         return code
+
+
+def _flush_no_more() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _have_outputs() -> None:
+    """Give what the shell closed (``>&-``) somewhere to go: Python has ``None`` in its place."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for the process's life
 
 
 def _never_fail_to_write() -> None:
