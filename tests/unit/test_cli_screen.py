@@ -333,3 +333,11 @@ def test_on_a_terminal_that_is_wide_enough_rows_are_a_table():
     screen = terminal(80)
     print_table(screen, ("tag", "memories"), [("family", "12")])
     assert [line.rstrip() for line in screen.file.getvalue().splitlines()] == ["tag     memories", "family  12"]
+
+
+def test_an_observation_says_of_how_many_facts_it_is():
+    screen = pipe()
+    one = replace(memory("Mira moved to Bergen."), fact_type=FactType.OBSERVATION, proof_count=2)
+    print_answer(screen, answer(one, memory("Mira bakes.")))
+    told = screen.file.getvalue()
+    assert told.count("observation of 2 facts") == told.count("observation") == 1

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from recallmesh.cli.columns import SIGNS
 from recallmesh.cli.screen import printable
-from recallmesh.core.memory import Memory
+from recallmesh.cli.tally import count
+from recallmesh.core.memory import FactType, Memory
 from recallmesh.core.recall import PartState, RecallAnswer, RecalledMemory
 from recallmesh.core.time import Precision, Window
 
@@ -66,6 +67,8 @@ def _nothing(answer: RecallAnswer) -> str:
 def _notes(recalled: RecalledMemory) -> str:
     memory = recalled.memory
     notes = [ranks_of(recalled), when(memory), " ".join(f"#{tag}" for tag in memory.tags)]
+    if memory.fact_type is FactType.OBSERVATION:
+        notes.append(f"observation of {count(memory.proof_count, 'fact')}")
     notes += [f"image {attachment}" for attachment in memory.attachments]
     if recalled.oversized:
         notes.append("longer than asked for: nothing else fitted")
@@ -73,9 +76,8 @@ def _notes(recalled: RecalledMemory) -> str:
 
 
 def _sum(answer: RecallAnswer, most: int | None) -> str:
-    count = len(answer.memories)
-    hidden = count - len(answer.memories[:most])
-    parts = [f"{count} {'memory' if count == 1 else 'memories'}, {answer.tokens} tokens"]
+    hidden = len(answer.memories) - len(answer.memories[:most])
+    parts = [f"{count(len(answer.memories), 'memory')}, {answer.tokens} tokens"]
     if hidden:
         parts.append(f"{hidden} of them not shown here")
     if answer.omitted:

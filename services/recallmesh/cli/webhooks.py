@@ -19,7 +19,7 @@ from recallmesh.rpc.text import webhook_json, webhooks_json
 
 KEY_BYTES = 32
 """Of a secret made here: as much as SHA-256 can use."""
-HEADINGS = ("webhook", "address", "kinds", "has", "state")
+HEADINGS = ("webhook", "address", "kinds", "last event", "state")
 
 
 async def run(words: argparse.Namespace) -> int:
