@@ -9,8 +9,9 @@ from unit.retain_fakes import NOW, REF, WordCounter, open_bench
 from recallmesh.bank.admin import LedgerAdmin
 from recallmesh.bank.names import checked_bank_id, checked_bank_name
 from recallmesh.bank.text import checked_edit
+from recallmesh.core import limits
 from recallmesh.core.arm import ArmName
-from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
+from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, LabelKey, RetainTuning
 from recallmesh.core.errors import (
     BankExists,
     BankNotFound,
@@ -140,6 +141,27 @@ async def test_a_configuration_that_no_recall_could_use_is_refused(admin):
         await admin.get_bank(BankRef("b9"))
     with pytest.raises(InvalidArgument):
         await admin.update_bank(REF, config=bad)
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        (BankConfig(retain=RetainTuning(mission="x" * (limits.MISSION_BYTES + 1))), "config.retain.mission"),
+        (BankConfig(retain=RetainTuning(instructions="a\x00b")), "config.retain.instructions"),
+        (BankConfig(retain=RetainTuning(language="x" * 36)), "config.retain.language"),
+        (BankConfig(retain=RetainTuning(agent_names=("x",) * 65)), "config.retain.agent_names"),
+        (BankConfig(retain=RetainTuning(agent_names=("ok", "x" * 257))), "config.retain.agent_names[1]"),
+        (
+            BankConfig(labels=tuple(LabelKey(f"k{n}", tuple(f"{m:0200}" for m in range(1000))) for n in range(6))),
+            "config.labels",
+        ),
+    ],
+)
+async def test_a_configuration_too_large_to_be_told_is_refused(admin, config, field):
+    with pytest.raises(InvalidArgument) as refused:
+        await admin.update_bank(REF, config=config)
+    assert [violation.field for violation in refused.value.violations] == [field]
+    assert (await admin.get_bank(REF)).config != config
 
 
 async def test_an_update_keeps_what_it_does_not_name(admin):

@@ -8,7 +8,7 @@ from functools import lru_cache
 from recallmesh.core.bank import LabelKey
 from recallmesh.core.blank import is_blank
 from recallmesh.core.errors import FieldViolation
-from recallmesh.core.limits import LABEL_ABOUT_BYTES, LABEL_KEYS, LABEL_VALUES, TAG_BYTES
+from recallmesh.core.limits import LABEL_ABOUT_BYTES, LABEL_KEYS, LABEL_VALUES, LABELS_BYTES, TAG_BYTES
 from recallmesh.core.text import name_violations, text_violations
 
 SIGN = ":"
@@ -59,6 +59,11 @@ def vocabulary_violations(vocabulary: Sequence[LabelKey], where: str) -> Iterato
     """Yield what is wrong with a vocabulary; ``where`` is its path in the request."""
     if len(vocabulary) > LABEL_KEYS:
         yield FieldViolation(where, f"has {len(vocabulary)} keys; the limit is {LABEL_KEYS}")
+        return
+    texts = [text for one in vocabulary for text in (one.key, one.description, *one.values)]
+    size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
+    if size > LABELS_BYTES:
+        yield FieldViolation(where, f"has {size} bytes of UTF-8; the limit is {LABELS_BYTES}")
         return
     often = Counter(one.key for one in vocabulary)
     for index, one in enumerate(vocabulary):

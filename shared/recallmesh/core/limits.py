@@ -36,6 +36,14 @@ ENTITIES_PER_ITEM = 64
 """Entities that one item names."""
 SCOPES = 32
 """Scopes of consolidation that one item, or a bank of its own, names. Facts with more by their tags are in as many."""
+MISSION_BYTES = 16_384
+"""UTF-8 bytes of a bank's mission, and as many of its instructions: each goes into every prompt."""
+AGENT_NAMES = 64
+"""Names under which a bank's own agent speaks; each is as long as a tag at most."""
+LANGUAGE_BYTES = 35
+"""Bytes of the name of a language; RFC 5646 knows none that is longer."""
+LABELS_BYTES = 1_048_576
+"""UTF-8 bytes of all keys, values and descriptions of a vocabulary: a bank is told in one message."""
 LABEL_KEYS = 64
 """Keys of a bank's vocabulary of labels."""
 LABEL_VALUES = 1_000

@@ -6,12 +6,12 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any, cast
 
+from recallmesh.core import limits
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import ConsolidationTuning, ExtractionMode, ObservationScope, RetainTuning
 from recallmesh.core.defense import DefenseAction
 from recallmesh.core.errors import FieldViolation
-from recallmesh.core.limits import SCOPES
-from recallmesh.core.text import tag_violations
+from recallmesh.core.text import name_violations, tag_violations
 from recallmesh.core.tuning import (
     GRAPH_STRATEGIES,
     RERANK_LIMIT_MAX,
@@ -234,15 +234,24 @@ def tuning_violations(tuning: RecallTuning, where: str) -> list[FieldViolation]:
 
 def retain_violations(tuning: RetainTuning, where: str) -> list[FieldViolation]:
     """Return what is wrong with how a bank takes in what it is told."""
-    return _violations(RETAIN_TUNABLES, tuning, where)
+    found = _violations(RETAIN_TUNABLES, tuning, where)
+    for name in ("mission", "instructions"):
+        found += name_violations(f"{where}.{name}", getattr(tuning, name), limits.MISSION_BYTES)
+    found += name_violations(f"{where}.language", tuning.language, limits.LANGUAGE_BYTES)
+    names = tuning.agent_names
+    if len(names) > limits.AGENT_NAMES:
+        return [*found, FieldViolation(f"{where}.agent_names", f"has {len(names)}; the limit is {limits.AGENT_NAMES}")]
+    for place, name in enumerate(names):
+        found += name_violations(f"{where}.agent_names[{place}]", name, limits.TAG_BYTES)
+    return found
 
 
 def consolidation_violations(tuning: ConsolidationTuning, where: str) -> list[FieldViolation]:
     """Return what is wrong with how a bank's facts are consolidated."""
     path, scopes = f"{where}.custom_scopes", tuning.custom_scopes
     found = [fault for place, tags in enumerate(scopes) for fault in tag_violations(f"{path}[{place}]", tags)]
-    if len(scopes) > SCOPES:
-        found.append(FieldViolation(path, f"has {len(scopes)} scopes; the limit is {SCOPES}"))
+    if len(scopes) > limits.SCOPES:
+        found.append(FieldViolation(path, f"has {len(scopes)} scopes; the limit is {limits.SCOPES}"))
     return found
 
 

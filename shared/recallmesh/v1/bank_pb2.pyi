@@ -220,7 +220,7 @@ class BankConfig(_message.Message):
 
     @_builtins.property
     def labels(self) -> _containers.RepeatedCompositeFieldContainer[Global___LabelKey]:
-        """The controlled vocabulary of labels."""
+        """The controlled vocabulary of labels, of at most 1,048,576 bytes in all."""
 
     def __init__(
         self,
@@ -256,14 +256,14 @@ class RetainTuning(_message.Message):
     chunk_tokens: _builtins.int
     """The most tokens of a chunk, in [16, 65536]. Absent: 512."""
     mission: _builtins.str
-    """What the bank pays attention to; steers LLM extraction. Empty: everything."""
+    """What the bank pays attention to, in at most 16,384 bytes; steers LLM extraction. Empty: everything."""
     instructions: _builtins.str
-    """The bank's own instructions, for EXTRACTION_MODE_CUSTOM. Empty: none."""
+    """The bank's own instructions, of at most 16,384 bytes, for EXTRACTION_MODE_CUSTOM. Empty: none."""
     language: _builtins.str
     """The language of what is told, ISO 639-1. Absent: "en"."""
     @_builtins.property
     def agent_names(self) -> Global___NameSet:
-        """The names under which the bank's own agent speaks. Absent: "assistant" and "agent"."""
+        """The names under which the bank's own agent speaks, at most 64 of at most 256 bytes each. Absent: "assistant" and "agent"."""
 
     def __init__(
         self,
