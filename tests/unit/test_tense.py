@@ -29,6 +29,8 @@ def occurred(text):
         ("I was in Rome until 22 December.", "until 22 December 2025"),
         ("She moves in October.", "in October 2026"),
         ("She moved in October.", "in October 2025"),
+        ("She moved to Bergen in October.", "in October 2025"),
+        ("He returned to the mill in October.", "in October 2025"),
         ("We will meet on 5 November.", "on 5 November 2026"),
         ("We're meeting on 20 February.", "on 20 February 2027"),
         ("We met on 20 May.", "on 20 May 2025"),
@@ -45,7 +47,14 @@ def test_a_day_without_its_year_is_the_coming_one_or_the_last_as_the_verb_says(t
 
 
 @pytest.mark.parametrize(
-    "text", ["11 May: the fair.", "The fair, 20 May.", "I am excited about 20 May.", "We planned to meet on 20 May."]
+    "text",
+    [
+        "11 May: the fair.",
+        "The fair, 20 May.",
+        "I am excited about 20 May.",
+        "We planned to meet on 20 May.",
+        "He is devoted to it, 20 May.",
+    ],
 )
 def test_without_a_verb_that_tells_it_is_the_nearest(text):
     assert "May 2026" in written(text) or "11 May 2026" in written(text)

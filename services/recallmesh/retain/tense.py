@@ -25,11 +25,13 @@ _ARRANGED_WORDS = """
 start begin end run move leave arrive fly go come finish return launch depart resume stay
 """
 _ARRANGED = "|".join(_ARRANGED_WORDS.split())
+# "Moved to Bergen", "added to the list": a place or a thing, where "planned to meet" has a deed still to come.
+_PLACE = r"(?:(?:the|an?|my|your|his|her|its|our|their|this|that)\b|(?-i:[A-Z\u00c0-\u00de]))"
 # "I am excited" and "we planned to meet" put nothing behind; "I was excited" does by its "was".
 _PAST = rf"""
     \b(?:{_IRREGULAR})(?:n['\u2019]t)?\b
     | (?<!\bam\s)(?<!\bare\s)(?<!\bis\s)(?<!['\u2019][ms]\s)(?<!['\u2019]re\s)(?<!\bso\s)(?<!\bbe\s)(?<!\bto\s)
-      (?<!\bthe\s)\b(?!need|feed|seed|speed|hundred|wed\b|indeed)[a-z]{{2,}}ed\b(?!\sto\b)
+      (?<!\bthe\s)\b(?!need|feed|seed|speed|hundred|wed\b|indeed)[a-z]{{2,}}ed\b(?!\sto\b(?!\s{_PLACE}))
 """
 _FUTURE = r"""
     \b(?:will|won['\u2019]t|shall|gonna|upcoming|due|deadline|scheduled|planning|hoping|plans?|hopes?|about\sto)\b
