@@ -84,7 +84,8 @@ class RetainServiceServicer:
 
     def RetainStream(self, request_iterator, context):
         """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
-        The same request ids may be sent again.
+        Of the batches behind that one, those that were in hand already may be kept as well. The same request ids may be sent
+        again: nothing is kept twice.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

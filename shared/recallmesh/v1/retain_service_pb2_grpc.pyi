@@ -53,7 +53,8 @@ class RetainServiceStub:
     """
     RetainStream: _grpc.StreamUnaryMultiCallable[_retain_service_pb2.RetainStreamRequest, _retain_service_pb2.RetainStreamResponse]
     """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
-    The same request ids may be sent again.
+    Of the batches behind that one, those that were in hand already may be kept as well. The same request ids may be sent
+    again: nothing is kept twice.
     """
 
 @_typing.type_check_only
@@ -81,7 +82,8 @@ class RetainServiceAsyncStub(RetainServiceStub):
     """
     RetainStream: _aio.StreamUnaryMultiCallable[_retain_service_pb2.RetainStreamRequest, _retain_service_pb2.RetainStreamResponse]  # type: ignore[assignment]
     """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
-    The same request ids may be sent again.
+    Of the batches behind that one, those that were in hand already may be kept as well. The same request ids may be sent
+    again: nothing is kept twice.
     """
 
 class RetainServiceServicer:
@@ -121,7 +123,8 @@ class RetainServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_retain_service_pb2.RetainStreamResponse, _abc.Awaitable[_retain_service_pb2.RetainStreamResponse]]:
         """As RetainBulk, for callers who want one answer: it works batch by batch until one fails, and says how far it came.
-        The same request ids may be sent again.
+        Of the batches behind that one, those that were in hand already may be kept as well. The same request ids may be sent
+        again: nothing is kept twice.
         """
 
 def add_RetainServiceServicer_to_server(servicer: RetainServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
