@@ -216,7 +216,8 @@ def test_a_wrong_line_of_a_stream_says_what_was_kept(shell, file):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_restarts_is_waited_for(number, tmp_path):
     process = Process(("all",), tmp_path / "data", tmp_path / "all.log")
-    file = write(tmp_path / "log.jsonl", LINES)
+    lines = 3 * LINES  # more than are kept before the server has left
+    file = write(tmp_path / "log.jsonl", lines)
     async with open_processes({"all": process}):
         address = process.address
         shell = Shell(address, tmp_path / "state")
@@ -230,5 +231,5 @@ async def test_a_server_that_restarts_is_waited_for(number, tmp_path):
             printed, told = await asyncio.to_thread(running.communicate)
         assert running.returncode == 0, told
         assert "trying again" in told
-        assert f"retained {LINES} items" in printed
-        assert await texts(address, "restarted") == whole()
+        assert f"retained {lines} items" in printed
+        assert await texts(address, "restarted") == whole(lines)

@@ -104,10 +104,12 @@ async def reopened(data: Path, *, equal: bool = True) -> AsyncIterator[Found]:
 
         async def settled():
             now = system_clock() + timedelta(hours=1)
-            return not await ledger.outbox_lag(now) and not await ledger.unretired(now) and not await at_work(faces)
+            # The outbox last: what retires, or is worked on, ends with something for it.
+            return not await at_work(faces) and not await ledger.unretired(now) and not await ledger.outbox_lag(now)
 
         await until(settled, 60)
-        yield Found(faces, await portrait(faces, equal=equal), partial(until, settled, 60))
+        # A bank that is deleted now is taken out of the arms again after a minute.
+        yield Found(faces, await portrait(faces, equal=equal), partial(until, settled, 150))
 
 
 async def at_work(faces: Faces) -> tuple:

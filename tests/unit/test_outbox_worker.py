@@ -185,6 +185,8 @@ async def test_a_delivery_longer_than_its_lease_is_made_once(tmp_path):
         await bench.keep("Ida keeps bees.")
         one, other = (delivering(bench, slow, name) for name in ("w1", "w2"))
         working = asyncio.create_task(one.drain(ArmName.GRAPH))
+        while not slow.begun:  # noqa: ASYNC110 - it counts; waited for, else the other might be the first
+            await asyncio.sleep(SHORT_LEASE_S / 10)
         while not working.done():
             await other.drain(ArmName.GRAPH)
             await asyncio.sleep(SHORT_LEASE_S / 10)
