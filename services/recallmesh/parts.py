@@ -22,8 +22,6 @@ from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
 from recallmesh.folder import make_private
 from recallmesh.loops import running
-from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
-from recallmesh.retain.consolidator import Consolidator
 from recallmesh.retain.extraction import Extractor
 from recallmesh.retain.observation import ObservationWriter
 from recallmesh.settings import Settings
@@ -196,7 +194,8 @@ async def open_retainer(
     metrics: Metrics,
 ) -> AsyncIterator[Retainer]:
     """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
-    from recallmesh.core.operation import OperationKind
+    from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
+    from recallmesh.retain.consolidator import Consolidator
     from recallmesh.retain.delivery import Carrier
     from recallmesh.retain.expiry import ExpiryWorker
     from recallmesh.retain.fan_out import FanOut

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from recallmesh.core.memory import FactType
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.keyword.analysis import Analyser
+from recallmesh.keyword.defaults import RANKING
 from recallmesh.keyword.postings import Postings, StoredMemory
-from recallmesh.keyword.ranking import RANKING, terms_of
+from recallmesh.keyword.ranking import terms_of
 from recallmesh.keyword.store import KeywordDocument, KeywordQuery
 
 ANALYSER = Analyser("english")

@@ -10,9 +10,10 @@ from recallmesh.core.memory import FactType
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.keyword import postings as postings_module
 from recallmesh.keyword.analysis import Analyser, QueryTerm
+from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.embedded import open_embedded_keyword_store
 from recallmesh.keyword.postings import Postings, StoredMemory
-from recallmesh.keyword.ranking import Ranking, Terms, fingerprint, frequencies, idf, terms_of
+from recallmesh.keyword.ranking import Terms, fingerprint, frequencies, idf, terms_of
 from recallmesh.keyword.store import KeywordDocument, KeywordQuery
 
 ANALYSER = Analyser("none")

@@ -1,5 +1,7 @@
 """Settings come from the environment, and a name or value that is wrong is refused by name (case 53)."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,23 @@ def test_the_address_of_the_command_line_is_no_setting_of_a_server(monkeypatch):
     monkeypatch.setenv("RECALLMESH_SERVE", "127.0.0.1:7070")
     with pytest.raises(InvalidArgument, match=r"^RECALLMESH_SERVE: is no setting"):
         load_settings()
+
+
+def test_a_process_that_hosts_an_arm_loads_no_other_arms_packages():
+    told = subprocess.run(
+        [sys.executable, "-c", "import sys, recallmesh.mesh; print(*sorted({m.split('.')[0] for m in sys.modules}))"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    extras = {
+        "numpy",
+        "snowballstemmer",
+        "rapidfuzz",
+        "sqlalchemy",
+        "onnxruntime",
+        "qdrant_edge",
+        "httpcore2",
+        "openai",
+    }
+    assert extras & set(told.stdout.split()) == set()

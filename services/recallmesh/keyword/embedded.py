@@ -14,13 +14,12 @@ from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.keyword.analysis import Analyser
+from recallmesh.keyword.defaults import RANKING, RESIDENT_MEMORIES, Ranking
 from recallmesh.keyword.postings import Postings, StoredMemory
-from recallmesh.keyword.ranking import RANKING, Ranking, Terms, fingerprint, terms_of
+from recallmesh.keyword.ranking import Terms, fingerprint, terms_of
 from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery
 from recallmesh.keyword.table import MemoryTable, layout_of, translated
 
-RESIDENT_MEMORIES = 250_000
-"""Memories whose postings are kept in memory, over all banks: about 0.5 KB each, more in small banks."""
 WARM_MEMORIES = 50_000
 """Memories whose banks are read at once when the store is opened: about a second of one thread beside the calls."""
 SEARCH_THREADS = 2

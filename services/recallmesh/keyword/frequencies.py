@@ -5,7 +5,8 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from recallmesh.keyword.ranking import Ranking, frequencies
+from recallmesh.keyword.defaults import Ranking
+from recallmesh.keyword.ranking import frequencies
 
 WORTHLESS = 0
 """The number of counts that weigh nothing, all being in fields of weight 0: such a term is not indexed."""

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from recallmesh.core.memory import FactType
 from recallmesh.core.tags import EVERYTHING
 from recallmesh.keyword.analysis import QueryTerm
+from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.frequencies import WORTHLESS, Frequencies
 from recallmesh.keyword.matches import Matches
-from recallmesh.keyword.ranking import Ranking, Terms, idf
+from recallmesh.keyword.ranking import Terms, idf
 from recallmesh.keyword.store import KeywordHit, KeywordQuery, hit_of
 from recallmesh.keyword.tagsets import TagSets
 

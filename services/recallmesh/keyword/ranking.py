@@ -6,31 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 from recallmesh.keyword.analysis import ANALYSIS_VERSION, Analyser
+from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.store import KeywordDocument
 
 FIELD_BITS = 16
 """Bits of a packed count: a word more often in one memory counts as 65,535 times."""
 _MOST = (1 << FIELD_BITS) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """The numbers of BM25F: the saturation ``k1``, the text's length norm ``b``, the weight of each field.
-
-    The text weighs 1. The other fields have no length norm (their b is 0): a memory is not verbose for having many
-    aliases or tags.
-    """
-
-    k1: float = 0.9
-    b: float = 0.4
-    function_words: float = 0.3
-    names: float = 1.0
-    labels: float = 1.0
-    dates: float = 1.0
-
-
-RANKING = Ranking()
-"""The defaults: measured on short turns of conversation, docs/adr/0005."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from recallmesh.keyword.embedded import RESIDENT_MEMORIES
-from recallmesh.keyword.ranking import RANKING
+from recallmesh.keyword.defaults import RANKING, RESIDENT_MEMORIES
 
 
 class KeywordSettings(BaseModel, extra="forbid", frozen=True):
