@@ -12,6 +12,7 @@ from recallmesh.core.job import Handler, Job, JobLedger, Standing
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.time import Clock
 from recallmesh.retain.lease import Lease
+from recallmesh.retain.pause import pause
 
 _log = structlog.get_logger()
 _MOST_ATTEMPTS = 5
@@ -75,7 +76,7 @@ class JobWorker:
                 _log.warning("jobs.failed", kind=kind, error=error.message)
                 busy = False
             if not busy:
-                await _wait(woken, self._poll_s)
+                await pause(woken, self._poll_s)
 
     async def _carry_out(self, job: Job, hold: "_Hold") -> None:
         task = asyncio.current_task()
@@ -150,11 +151,3 @@ class _Hold:
         return await self._ledger.renew_job(
             self._operation_id, self.worker, lease=self._length, now=self._now(), progress=progress
         )
-
-
-async def _wait(woken: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await woken.wait()
-    except TimeoutError:
-        return

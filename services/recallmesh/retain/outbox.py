@@ -16,6 +16,7 @@ from recallmesh.core.write import OutboxRow
 from recallmesh.retain.delivery import Carrier
 from recallmesh.retain.fan_out import still_to_index
 from recallmesh.retain.lease import Lease
+from recallmesh.retain.pause import pause
 from recallmesh.retain.retainer import RetainLedger
 
 _log = structlog.get_logger()
@@ -97,7 +98,7 @@ class OutboxWorker:
                 _log.warning("outbox.failed", arm=name, error=error.message)
                 more = False
             if not more:
-                await _wait(woken, self._poll_s)
+                await pause(woken, self._poll_s)
 
     async def _retire(self) -> None:
         while True:
@@ -135,11 +136,3 @@ class OutboxWorker:
         delay = min(_LONGEST_WAIT_S, 2.0 ** min(attempts, _TOO_MANY_DOUBLINGS)) * (0.5 + self._random() / 2)
         until = self._now() + timedelta(seconds=delay)
         await self._ledger.defer_outbox(tuple(row.seq for row in rows), until=until, error=why)
-
-
-async def _wait(woken: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await woken.wait()
-    except TimeoutError:
-        return
