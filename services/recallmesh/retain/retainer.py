@@ -11,7 +11,7 @@ import structlog
 
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.attachment import AttachmentLedger
-from recallmesh.core.bank import Bank
+from recallmesh.core.bank import Bank, ExtractionMode
 from recallmesh.core.defense import SecurityEvent
 from recallmesh.core.encoder import Embedder
 from recallmesh.core.entity_ledger import EntityLedger
@@ -264,11 +264,11 @@ class MeshRetainer:
             known = await self._ledger.known_digests(bank.uid, draft.id)
         new = [chunk for chunk in draft.chunks if chunk.digest not in known]
         if unread := [chunk for chunk in new if chunk.digest not in told]:
-            keys = await asyncio.to_thread(keys_to_know, unread)
+            mode = request.mode or bank.config.retain.mode
+            # Nothing is read out of chunks that are kept as they are, so no names are looked for.
+            keys = () if mode is ExtractionMode.CHUNKS else await asyncio.to_thread(keys_to_know, unread)
             names = known_names(keys, await self._ledger.entities_like(bank.uid, keys)) if keys else ()
-            facts = await read_facts(
-                self._extractor, unread, request.mode or bank.config.retain.mode, bank.config, names
-            )
+            facts = await read_facts(self._extractor, unread, mode, bank.config, names)
             told.update(zip((chunk.digest for chunk in unread), facts, strict=True))
         return draft, tuple(None if chunk.digest in known else told[chunk.digest] for chunk in draft.chunks)
 
