@@ -30,11 +30,13 @@ class DoorArm:
 
     def __init__(self, error=None):
         self.error = error
+        self.calls = 0
         self.asked = asyncio.Event()
         self.release = asyncio.Event()
 
     async def search(self, query):
         self.asked.set()
+        self.calls += 1
         await self.release.wait()
         return (Hit("m1", 1.0),)
 
@@ -93,20 +95,44 @@ async def test_a_part_that_is_not_hosted_is_not_ready():
             await RemoteEmbedder(channel).check()
 
 
-async def test_a_server_that_leaves_finishes_the_calls_in_hand():
+async def test_a_server_that_leaves_finishes_the_calls_in_hand_and_those_of_who_does_not_watch_it():
     arm = DoorArm()
     serving = open_server("127.0.0.1:0", [host_arms({"keyword": arm})], drain_s=0.3, grace_s=5)
     running = await serving.__aenter__()
-    async with open_channel(f"127.0.0.1:{running.port}") as channel:
+    address = f"127.0.0.1:{running.port}"
+    async with open_channel(address) as channel, grpc.aio.insecure_channel(address) as plain:
         call = asyncio.create_task(RemoteArm("keyword", channel).search(QUERY))
         await arm.asked.wait()
         leaving = asyncio.create_task(serving.__aexit__(None, None, None))
-        await becomes(channel, "", NOT_SERVING)
-        late = asyncio.create_task(RemoteArm("keyword", channel).search(QUERY))
+        await becomes(plain, "", NOT_SERVING)
+        late = asyncio.create_task(RemoteArm("keyword", plain).search(QUERY))
         await asyncio.sleep(0.1)
         arm.release.set()
         assert await call == await late == (Hit("m1", 1.0),)
         await leaving
+
+
+async def test_no_new_call_goes_to_a_server_that_leaves():
+    staying, going = DoorArm(), DoorArm()
+    staying.release.set()
+    going.release.set()
+    leaver = open_server("127.0.0.1:0", [host_arms({"keyword": going})], drain_s=0.5, grace_s=30)
+    first = await leaver.__aenter__()
+    async with (
+        open_server("127.0.0.1:0", [host_arms({"keyword": staying})], drain_s=0) as second,
+        open_channel(f"ipv4:127.0.0.1:{first.port},127.0.0.1:{second.port}") as channel,
+    ):
+        arm = RemoteArm("keyword", channel)
+        while not (going.calls and staying.calls):
+            await arm.search(QUERY)
+        leaving = asyncio.create_task(leaver.__aexit__(None, None, None))
+        await asyncio.sleep(0.2)
+        before = going.calls
+        for _ in range(20):
+            assert await arm.search(QUERY)
+        assert going.calls == before
+        async with asyncio.timeout(10):  # the watches do not hold it for its grace
+            await leaving
 
 
 async def reflected(channel):

@@ -31,7 +31,7 @@ async def nine(tmp_path_factory):
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def whole(nine):
-    """The mesh, mended after the test."""
+    """The mesh, mended after the test, and whole again in the eyes of its callers."""
     yield nine
     for process in nine.processes.values():
         if process.running.poll() is None:
@@ -39,6 +39,14 @@ async def whole(nine):
         else:
             process.start()
     await asyncio.gather(*(process.ready() for process in nine.processes.values()))
+    diary = await nine.diary()
+    await diary.keep("The bell of Roskilde is called Krog.")
+
+    async def mended():  # who was away is ready before everybody has a way to it again
+        answer = await diary.ask("Which bell does Roskilde have?", window=Window(NOW, NOW))
+        return bool(answer.memories) and answer.memories[0].ranks.keys() == set(ArmName)
+
+    await until(mended, DELIVERED_S)
 
 
 async def again(mesh, *names):
@@ -93,12 +101,6 @@ async def test_each_arm_that_is_gone_is_named_and_the_others_answer(whole, gone,
     diary = await whole.diary()
     text = "Signe Holt restored the altarpiece of Valleby."
     await diary.keep(text, mode=None)
-
-    async def mended():  # who was killed before is ready before everybody has a way to it again
-        answer = await diary.ask("What did Signe Holt restore?", window=Window(NOW, NOW))
-        return bool(answer.memories) and answer.memories[0].ranks.keys() == set(ArmName)
-
-    await until(mended, DELIVERED_S)
     whole.processes[gone].kill()
     answer = await diary.ask("What did Signe Holt restore?", window=Window(NOW, NOW))
     found = states(answer)

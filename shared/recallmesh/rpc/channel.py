@@ -41,19 +41,26 @@ REPEATABLE: dict[str, tuple[str, ...]] = {
     "EntityService": ("GetEntity", "ListEntities", "ExplainEntity", "MergeEntities", "AddEntityAlias"),
     "OperationService": ("GetOperation", "ListOperations", "CancelOperation"),
 }
-"""What may be called again after UNAVAILABLE, by service; no method named: all of them."""
+"""What may be called again after UNAVAILABLE or CANCELLED, by service; no method named: all of them."""
+
+STAYING = "recallmesh"
+"""The health name that a channel watches: SERVING until a process leaves, so that no new call goes to one that does."""
 
 RETRY_POLICY = {
     "maxAttempts": 3,
     "initialBackoff": "0.05s",
     "maxBackoff": "0.5s",
     "backoffMultiplier": 3,
-    "retryableStatusCodes": ["UNAVAILABLE"],
+    # A server that stops cancels what it has not begun with (grpc/grpc#41785). A caller's own cancel is not retried.
+    "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
 }
 
 
 def service_config() -> str:
-    """Return the gRPC service config of every channel: round-robin, and retries where they do no harm."""
+    """Return the gRPC service config of every channel.
+
+    Calls go round the servers that do not leave, and are retried where that does no harm.
+    """
     names = [
         {"service": f"recallmesh.v1.{service}"} | ({"method": method} if method else {})
         for service, methods in REPEATABLE.items()
@@ -62,6 +69,7 @@ def service_config() -> str:
     return json.dumps(
         {
             "loadBalancingConfig": [{"round_robin": {}}],
+            "healthCheckConfig": {"serviceName": STAYING},
             "methodConfig": [{"name": names, "retryPolicy": RETRY_POLICY}],
             # A server that fails half of its calls is not helped by more of them.
             "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},

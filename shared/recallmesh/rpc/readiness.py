@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 
+import grpc.aio
 import structlog
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health_aio
 
 from recallmesh.core.errors import MeshError, StoreUnavailable
+from recallmesh.rpc.channel import STAYING
 from recallmesh.rpc.hosted import Check
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -18,15 +20,43 @@ PROCESS = ""
 _log = structlog.get_logger("recallmesh.readiness")
 
 
+class Health(health_aio.HealthServicer):
+    """The standard health service, with watches that end: a server that stops would wait for them."""
+
+    def __init__(self) -> None:
+        """Begin with nothing that is known."""
+        super().__init__()
+        self._ended = asyncio.Event()
+
+    async def Watch(  # noqa: N802 - the protocol's name
+        self,
+        request: health_pb2.HealthCheckRequest,
+        context: grpc.aio.ServicerContext[health_pb2.HealthCheckRequest, health_pb2.HealthCheckResponse],
+    ) -> None:
+        """Tell of every change until the caller or the server has enough of it."""
+        both = (asyncio.create_task(super().Watch(request, context)), asyncio.create_task(self._ended.wait()))
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in both:
+                one.cancel()
+            await asyncio.gather(*both, return_exceptions=True)
+
+    def end(self) -> None:
+        """End every watch, also those to come."""
+        self._ended.set()
+
+
 class Readiness:
     """Keeps the health service true: a part is SERVING after its check returned, the process when all are.
 
-    That the process answers at all says that it lives; what it answers says whether it is ready.
+    That the process answers at all says that it lives; what it answers says whether it is ready. Under the name
+    ``STAYING`` it is SERVING from the start until it leaves, ready or not: what its clients watch.
     """
 
     def __init__(self, *, interval_s: float, timeout_s: float) -> None:
         """Ask every ``interval_s`` seconds (four times as often until all are ready), each for ``timeout_s``."""
-        self.servicer = health_aio.HealthServicer()
+        self.servicer = Health()
         self._checks: Mapping[str, Check] | None = None
         self._interval_s = interval_s
         self._timeout_s = timeout_s
@@ -39,8 +69,9 @@ class Readiness:
         return self._checks is not None and set(self._states) == set(self._checks) and all(self._states.values())
 
     async def announce(self) -> None:
-        """Say that nothing is ready yet."""
+        """Say that nothing is ready yet, and that the process means to stay."""
         await self.servicer.set(PROCESS, NOT_SERVING)
+        await self.servicer.set(STAYING, SERVING)
 
     async def take(self, checks: Mapping[str, Check]) -> None:
         """Take what is hosted, and ask it for the first time with the next ``ask``."""

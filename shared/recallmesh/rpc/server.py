@@ -101,6 +101,7 @@ async def open_server(
         await readiness.leave()
         await asyncio.sleep(drain_s)
         door.leaving.set()
+        readiness.servicer.end()
         await server.stop(grace_s)
         with suppress(asyncio.CancelledError):
             await watching
