@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo test faults check gen bench-quality bench-extraction bench-speed fix clean
+.PHONY: help install lock demo test test-stores servers servers-stop faults check gen bench-quality bench-extraction bench-speed fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,8 +43,19 @@ lock: $(UV) ## pin the newest versions that pyproject.toml allows
 demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
 
-test: $(DEV_STAMP) ## run every test
-	@$(BIN)/python -m pytest
+SERVERS := PYTHONPATH=tests $(BIN)/python -m store_servers
+
+test: $(DEV_STAMP) ## run every test, with the database servers that can be had here
+	@$(SERVERS) run -- $(BIN)/python -m pytest
+
+test-stores: $(DEV_STAMP) ## run the tests that need a database server
+	@$(SERVERS) run -- $(BIN)/python -m pytest -m stores
+
+servers: $(DEV_STAMP) ## start OpenSearch, Neo4j and PostgreSQL for tests, below .servers (no containers; Java and Maven)
+	@$(SERVERS) start
+
+servers-stop: $(DEV_STAMP) ## stop them and remove their data
+	@$(SERVERS) stop
 
 faults: $(DEV_STAMP) ## 10,000 retains while the process is killed again and again (SEED=number)
 	@PYTHONPATH=tests:. $(BIN)/python tests/faults/soak.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
@@ -79,4 +90,5 @@ bench-speed: $(DEV_STAMP) ## times on 1k to 100k memories, as ratios to a baseli
 	$(BIN)/python -m bench.speed
 
 clean: ## remove what was built and cached, not your data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	@test ! -e .servers/env || $(SERVERS) stop
+	rm -rf .servers $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -1,0 +1,1 @@
+"""The database servers that tests run against, from package registries and without containers, on loopback."""

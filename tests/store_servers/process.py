@@ -1,0 +1,113 @@
+"""A server's process: started in a session of its own, found again by a file, stopped for certain."""
+
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PARENT_GONE = "TERM"
+"""What a tied server gets from the kernel when what started it dies, however that was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to execute, with which variables besides ours, as which user (absent: the present one)."""
+
+    args: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    user: int | None = None
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process, told by its start from a later one that got the same number."""
+
+    pid: int
+    born: str
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs, or is paused; a zombie does not."""
+        state, born = _state(self.pid)
+        return born == self.born and state not in {"Z", "X", ""}
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it is there."""
+        if self.is_alive:
+            os.kill(self.pid, number)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end; returns whether it came."""
+        try:
+            watch = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return True
+        try:
+            if self.is_alive:
+                select.select([watch], [], [], max(timeout_s, 0))
+            if self.is_alive:
+                return False
+            with suppress(ChildProcessError):
+                os.waitpid(self.pid, os.WNOHANG)
+            return True
+        finally:
+            os.close(watch)
+
+
+def start_process(command: Command, log: Path, *, tied: bool) -> Process:
+    """Start a server that no Ctrl-C of ours reaches; a tied one ends with this process."""
+    prefix: tuple[str, ...] = ()
+    if tied and (setpriv := shutil.which("setpriv")):
+        prefix = (setpriv, "--pdeathsig", PARENT_GONE, "--")
+    with log.open("ab") as said:
+        started = subprocess.Popen(
+            [*prefix, *command.args],
+            env={**os.environ, **command.variables},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+            user=command.user,
+            group=command.group,
+            extra_groups=None if command.user is None else [],
+        )
+    # From here on it is known by its number, as it is to whoever comes after us.
+    started.returncode = 0
+    return Process(started.pid, _state(started.pid)[1])
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on now."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody listens on a port of loopback now."""
+    with socket.socket() as taken:
+        # What was closed a moment ago is free as well.
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def _state(pid: int) -> tuple[str, str]:
+    """Return the state's letter and the start, in ticks since the machine's; both empty where there is none."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return "", ""
+    fields = told.rpartition(")")[2].split()
+    return fields[0], fields[19]
