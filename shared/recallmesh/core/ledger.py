@@ -155,7 +155,10 @@ class MemoryLedger(Protocol):
         ...
 
     async def entities_like(self, bank_uid: str, keys: tuple[str, ...]) -> tuple[Entity, ...]:
-        """Return entities that share a folded word with any of the keys, or are one: the candidates for resolution."""
+        """Return entities that share a folded word with any of the keys, or are one: the candidates for resolution.
+
+        Their ``memory_count`` is at most 1000, whatever there are more.
+        """
         ...
 
     async def list_tags(self, bank_uid: str, page: PageRequest) -> Page[TagCount]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, exists, func, select, update
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, delete, exists, func, literal_column, select, update
 
 from recallmesh.core.entity import LABEL, Entity
 from recallmesh.core.errors import ConflictingWrite, EntityNotFound
@@ -46,6 +46,24 @@ _COUNTED = (
     select(memory_entities.c.entity_id, func.count(), func.max(memory_entities.c.mentioned))
     .where(memory_entities.c.bank_uid == bindparam("bank"), among_bound(memory_entities.c.entity_id, "ids"))
     .group_by(memory_entities.c.entity_id)
+)
+COUNTED = 1000
+"""The most memories of a candidate that are counted: beyond that, more of them make no difference to resolution."""
+# SQLAlchemy correlates no subquery two levels down; the names are the schema's and no value is in it.
+_SOME = literal_column(
+    "(SELECT count(*) FROM (SELECT 1 FROM memory_entities AS m WHERE m.bank_uid = entities.bank_uid"  # noqa: S608
+    f" AND m.entity_id = entities.id LIMIT {COUNTED}) AS some_of_them)",
+    Integer,
+)
+_LAST = (
+    select(func.max(memory_entities.c.mentioned))
+    .where(memory_entities.c.bank_uid == entities.c.bank_uid, memory_entities.c.entity_id == entities.c.id)
+    .scalar_subquery()
+)
+_LIKE = (
+    select(entities, _SOME.label("memory_count"), _LAST.label("last_mentioned"))
+    .where(entities.c.bank_uid == bindparam("bank"))
+    .where(among_bound(entities.c.id, "ids"))
 )
 _WORD = re.compile(r"\w+")
 _JOINED = 3
@@ -115,14 +133,18 @@ def list_entities(connection: Connection, bank_uid: str, page: PageRequest) -> P
 
 
 def entities_like(connection: Connection, bank_uid: str, keys: tuple[str, ...]) -> tuple[Entity, ...]:
-    """Return the entities of these keys, and the ``CANDIDATES`` that share most words with them."""
+    """Return the entities of these keys, and the ``CANDIDATES`` that share most words with them.
+
+    Their memories are counted up to ``COUNTED``: the work does not grow with how often somebody was mentioned.
+    """
     asked = frozenset(chain.from_iterable(words(key) for key in keys))
     shared = {"bank": bank_uid, "words": bound(sorted(asked)), "most": max(CANDIDATES, len(keys))}
     of_keys = connection.execute(_KEYED, {"bank": bank_uid, "keys": bound(keys)})
     found = dict.fromkeys([*(row.id for row in of_keys), *connection.execute(_SHARED, shared).scalars()])
     if not found:
         return ()
-    return tuple(_entities(connection, _OF_IDS, {"bank": bank_uid, "ids": bound(found)}))
+    rows = connection.execute(_LIKE, {"bank": bank_uid, "ids": bound(found)})
+    return tuple(_entity(row, row.memory_count, row.last_mentioned) for row in rows)
 
 
 def delete_orphans(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> None:
@@ -258,20 +280,20 @@ def _entities(connection: Connection, query: Select[Any], values: dict[str, obje
     if not rows:
         return []
     counted = connection.execute(_COUNTED, {"bank": values["bank"], "ids": bound(row.id for row in rows)})
-    counts = {entity_id: (number, from_us_in_utc(last)) for entity_id, number, last in counted}
-    return [
-        Entity(
-            id=row.id,
-            name=row.name,
-            key=row.key,
-            kind=row.kind,
-            created=from_us(row.created),
-            aliases=unpack(row.aliases),
-            memory_count=count,
-            last_mentioned=last,
-            apart=unpack(row.apart),
-        )
-        for row in rows
-        # An export may bring one that nothing mentions: what did was about to go.
-        for count, last in (counts.get(row.id, (0, None)),)
-    ]
+    counts = {entity_id: (number, last) for entity_id, number, last in counted}
+    # An export may bring one that nothing mentions: what did was about to go.
+    return [_entity(row, *counts.get(row.id, (0, None))) for row in rows]
+
+
+def _entity(row: Row[Any], memory_count: int, last: int | None) -> Entity:
+    return Entity(
+        id=row.id,
+        name=row.name,
+        key=row.key,
+        kind=row.kind,
+        created=from_us(row.created),
+        aliases=unpack(row.aliases),
+        memory_count=memory_count,
+        last_mentioned=None if last is None else from_us_in_utc(last),
+        apart=unpack(row.apart),
+    )

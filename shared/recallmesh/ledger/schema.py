@@ -142,6 +142,14 @@ memory_entities = Table(
     Column("mentioned", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+# Of somebody on a hundred thousand memories, who is met when and how often is read from its end.
+Index(
+    "memory_entities_recent",
+    memory_entities.c.bank_uid,
+    memory_entities.c.entity_id,
+    memory_entities.c.mentioned.desc(),
+    memory_entities.c.memory_id,
+)
 
 entities = Table(
     "entities",

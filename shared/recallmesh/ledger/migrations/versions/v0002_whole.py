@@ -14,6 +14,7 @@ depends_on = None
 def upgrade() -> None:
     """Add what each part keeps."""
     _chunks()
+    _mentions()
     _operations()
     _answers()
     _events()
@@ -21,6 +22,12 @@ def upgrade() -> None:
     add_keys()
     _attachments()
     _consolidation()
+
+
+def _mentions() -> None:
+    """Let it be read when an entity was last mentioned, without reading all that mentions it."""
+    mentioned = sa.text("mentioned DESC")
+    op.create_index("memory_entities_recent", "memory_entities", ["bank_uid", "entity_id", mentioned, "memory_id"])
 
 
 def _chunks() -> None:
