@@ -2,8 +2,8 @@
 
 The question it answers: does a write cost more the more is known (SPEC T7 bounds the links of a memory)? Hashed words
 take the embedder's place: a model's time does not depend on the bank, and would hide what does. What it takes is
-measured once beside, and added where a retain is compared as its caller sees it. Vector graphs that a load made due are built
-first: meanwhile, a minute of an idle core for 100,000 memories, every search compares what is in none one by one.
+measured once beside, and added where a retain is compared as its caller sees it. Vector graphs that a load made
+due are built first: meanwhile, a minute of an idle core for 100,000 memories, every search compares what is in none.
 """
 
 import argparse
