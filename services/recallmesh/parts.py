@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from recallmesh.core.admin import Admin
@@ -21,12 +22,16 @@ from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
 from recallmesh.folder import make_private
+from recallmesh.graph.store import GraphStore
 from recallmesh.loops import running
 from recallmesh.retain.extraction import Extractor
 from recallmesh.retain.observation import ObservationWriter
 from recallmesh.settings import Settings
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from recallmesh.graph.neo4j import Neo4jDatabase
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
@@ -132,13 +137,12 @@ async def open_keyword_arm(settings: Settings) -> AsyncIterator[Arm]:
 
 @asynccontextmanager
 async def open_graph_arm(settings: Settings, vectors: VectorIndex, info: EmbedderInfo) -> AsyncIterator[Arm]:
-    """Open the graph arm on its own store; one process at a time may."""
+    """Open the graph arm on its own store."""
     from recallmesh.graph.arm import GraphArm
-    from recallmesh.graph.embedded import open_embedded_graph_store
 
-    make_private(settings.data)
     own = settings.graph
-    async with open_embedded_graph_store(settings.data / own.path) as store:
+    opening = _open_embedded_graph if own.neo4j_url is None else _open_neo4j_graph
+    async with opening(settings) as store:
         yield GraphArm(
             store,
             vectors,
@@ -151,6 +155,36 @@ async def open_graph_arm(settings: Settings, vectors: VectorIndex, info: Embedde
             origins=own.origins,
             reached_share=own.reached_share,
         )
+
+
+@asynccontextmanager
+async def _open_embedded_graph(settings: Settings) -> AsyncIterator[GraphStore]:
+    from recallmesh.graph.embedded import open_embedded_graph_store
+
+    make_private(settings.data)
+    async with open_embedded_graph_store(settings.data / settings.graph.path) as store:
+        yield store
+
+
+@asynccontextmanager
+async def _open_neo4j_graph(settings: Settings) -> AsyncIterator[GraphStore]:
+    from recallmesh.graph.neo4j import open_neo4j_graph_store
+
+    async with open_neo4j_graph_store(neo4j_of(settings), random=random.random) as store:
+        yield store
+
+
+def neo4j_of(settings: Settings) -> "Neo4jDatabase":
+    """Return where the Neo4j database of the settings is."""
+    from recallmesh.graph.neo4j import Neo4jDatabase
+
+    own = settings.graph
+    return Neo4jDatabase(
+        own.neo4j_url or "",
+        user=own.neo4j_user,
+        password=own.neo4j_password.get_secret_value(),
+        name=own.neo4j_database,
+    )
 
 
 @asynccontextmanager

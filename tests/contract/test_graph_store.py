@@ -3,9 +3,12 @@
 import asyncio
 import itertools
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
+from neo4j_bed import open_migrated
 
 from recallmesh.core.arm import IndexEntry, Removal
 from recallmesh.core.memory import ALL_FACT_TYPES, CausalLink, FactType, Mention
@@ -18,34 +21,59 @@ START = datetime(2026, 8, 1, tzinfo=UTC)
 BANK = Scope("b1", ALL_FACT_TYPES)
 
 
-STORES = {"embedded": lambda tmp_path: open_embedded_graph_store(tmp_path / "graph.db")}
-"""How each store is opened on nothing."""
-
-
 class Asked:
-    """The store, with each way to read it as a call of its own."""
+    """The store, with each way to read it as a call of its own, and its banks the test's own: a server has others'."""
 
     def __init__(self, store):
         self._store = store
+        self._mark = uuid4().hex
+        self.banks = set()
 
     def __getattr__(self, name):
-        if name not in {"names", "mentioning", "subjects", "edges"}:
-            return getattr(self._store, name)
-        return lambda *given: self._store.read(lambda reads: getattr(reads, name)(*given))
+        if name in {"names", "mentioning", "subjects", "edges"}:
+            return lambda first, *given: self.read(lambda reads: getattr(reads, name)(first, *given))
+        return lambda first, *given: getattr(self._store, name)(self._own(first), *given)
+
+    async def read(self, work):
+        return await self._store.read(lambda reads: work(Owned(reads, self._own)))
+
+    def _own(self, bank):
+        if isinstance(bank, Scope):
+            return replace(bank, bank_uid=self._own(bank.bank_uid))
+        self.banks.add(bank)
+        return f"{bank}-{self._mark}"
 
 
-@pytest.fixture(params=STORES)
+class Owned:
+    """Readings of the test's own banks."""
+
+    def __init__(self, reads, own):
+        self._reads = reads
+        self._own = own
+
+    def __getattr__(self, name):
+        return lambda first, *given: getattr(self._reads, name)(self._own(first), *given)
+
+
+STORES = {"embedded": lambda path: open_embedded_graph_store(path / "graph.db"), "neo4j": lambda _: open_migrated()}
+"""How each store is opened; banks of other tests may be on a server."""
+
+
+@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=pytest.mark.stores)])
 async def store(request, tmp_path):
     async with STORES[request.param](tmp_path) as opened:
-        yield Asked(opened)
+        asked = Asked(opened)
+        yield asked
+        for bank in tuple(asked.banks):
+            await asked.drop(bank)
 
 
 async def test_a_read_gives_back_what_its_work_makes_of_several_readings(store):
     await store.put("b1", (node("m1", "Alice"), node("m2", "Alice", "Bob")))
 
-    def both(reads):
-        found = [s.memory_id for s in reads.mentioning(BANK, ("e-bob",), 5)]
-        return found, len(reads.subjects("b1", tuple(found)))
+    async def both(reads):
+        found = [s.memory_id for s in await reads.mentioning(BANK, ("e-bob",), 5)]
+        return found, len(await reads.subjects("b1", tuple(found)))
 
     assert await store.read(both) == (["m2"], 2)
 

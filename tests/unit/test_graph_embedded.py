@@ -94,7 +94,7 @@ def test_nothing_is_left_of_what_was_deleted_but_the_memory_of_it(tmp_path):
     writes.delete(connection, "b1", (Removal("m1", 1), Removal("m2", 1)))
     left = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in _tables(connection)}  # noqa: S608
     assert left == {"bank": 1, "memory": 2, "tag": 0, "entity": 0, "name": 0, "mention": 0, "link": 0}
-    assert reads.SqliteReads(connection).names("b1", (), ()).memories == 0
+    assert reads.complete(reads.SqliteReads(connection).names("b1", (), ())).memories == 0
     writes.drop(connection, "b1")
     left = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in _tables(connection)}  # noqa: S608
     assert set(left.values()) == {0}

@@ -3,11 +3,11 @@
 import asyncio
 import queue
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import structlog
 
@@ -94,9 +94,9 @@ class EmbeddedGraphStore:
         """List the memories of a bank."""
         return await self._readers.run(reads.scan, bank_uid, page)
 
-    async def read(self, work: Callable[[GraphReads], _T]) -> _T:
+    async def read(self, work: Callable[[GraphReads], Coroutine[Any, Any, _T]]) -> _T:
         """Do the work in a reader's thread."""
-        return await self._readers.run(lambda connection: work(reads.SqliteReads(connection)))
+        return await self._readers.run(lambda connection: reads.complete(work(reads.SqliteReads(connection))))
 
     async def check(self) -> None:
         """Read the file once."""

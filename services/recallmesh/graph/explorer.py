@@ -75,23 +75,32 @@ class Explorer:
             await asyncio.gather(naming, return_exceptions=True)
             raise
         named = await naming
-        return await self._store.read(lambda reads: then(self._around(reads, scope, named, near)))
 
-    def _around(
+        async def ranked(reads: GraphReads) -> _T:
+            return then(await self._around(reads, scope, named, near))
+
+        return await self._store.read(ranked)
+
+    async def _around(
         self, reads: GraphReads, scope: Scope, named: _Named, near: tuple[tuple[VectorHit, ...], ...]
     ) -> Neighbourhood:
-        seeds = _seeds(reads, scope.bank_uid, named, near)
+        seeds = await _seeds(reads, scope.bank_uid, named, near)
         rarities = {e.entity_id: rarity(e.memories, named.memories) for e in named.entities}
         origins = self._origins(seeds, rarities, near)
-        edges, subjects = self._follow(reads, scope, origins), reads.subjects(scope.bank_uid, tuple(origins))
+        first, subjects = await reads.both(
+            reads.edges(scope, tuple(origins), EDGES_PER_MEMORY), reads.subjects(scope.bank_uid, tuple(origins))
+        )
+        followed = self._followed(subjects, named)
+        second, sightings = await reads.both(
+            _onward(reads, scope, first, origins), reads.mentioning(scope, followed, self._limits.recent)
+        )
+        edges = (*first, *second)
         if seeds.cosines:
             seeds = _with_those_beside(seeds, edges)
-        followed = self._followed(subjects, named)
-        sightings = reads.mentioning(scope, followed, self._limits.recent)
         types = {s.memory_id: s.fact_type for s in sightings} | {e.target_id: e.target_type for e in edges}
         linked = {e.target_id for e in edges} - seeds.types.keys()
         among = (*followed, *(e.entity_id for e in named.entities))
-        ties = reads.subjects(scope.bank_uid, tuple(linked), among) if among and linked else ()
+        ties = await reads.subjects(scope.bank_uid, tuple(linked), among) if among and linked else ()
         return Neighbourhood(
             seeds=seeds,
             origins=origins,
@@ -103,18 +112,18 @@ class Explorer:
             spread=self._spread,
         )
 
-    def _named(self, reads: GraphReads, query: ArmQuery, scope: Scope) -> _Named:
+    async def _named(self, reads: GraphReads, query: ArmQuery, scope: Scope) -> _Named:
         stretches = spans(query.text)
-        found = reads.names(query.bank_uid, keys(stretches), prefixes(stretches))
+        found = await reads.names(query.bank_uid, keys(stretches), prefixes(stretches))
         entities = named_in(stretches, found.entities)
         plain = tuple(e.entity_id for e in entities if not self._is_hub(e.memories, found.memories))
         hubs = tuple(e.entity_id for e in entities if self._is_hub(e.memories, found.memories))
         sightings: tuple[Sighting, ...] = ()
         if plain:
-            sightings += reads.mentioning(scope, plain, query.limit)
+            sightings += await reads.mentioning(scope, plain, query.limit)
         if hubs:
             # To be one of very many says little: with no vector to choose among them, the recent ones stand for all.
-            sightings += reads.mentioning(scope, hubs, min(self._limits.recent, query.limit))
+            sightings += await reads.mentioning(scope, hubs, min(self._limits.recent, query.limit))
         return _Named(entities, found.memories, sightings)
 
     async def _near(self, query: ArmQuery) -> tuple[tuple[VectorHit, ...], ...]:
@@ -151,15 +160,6 @@ class Explorer:
         best = nsmallest(most, [(-scores[memory_id], memory_id) for memory_id in chosen])
         return {m: 1.0 if m in seeds.cosines else entity_score(len(seeds.names[m])) for _, m in best}
 
-    def _follow(self, reads: GraphReads, scope: Scope, origins: dict[str, float]) -> tuple[Edge, ...]:
-        first = reads.edges(scope, tuple(origins), EDGES_PER_MEMORY)
-        links = reach((e for e in first if e.kind is not LinkKind.TEMPORAL), origins)
-        onward = sorted(set(links) - set(origins), key=lambda m: (-max(links[m].weights.values()), m))[:SECOND_HOP]
-        # Links beside one another in a document are followed once only: twice, everything in it would be reached.
-        alike = (LinkKind.SEMANTIC, LinkKind.CAUSAL)
-        second = reads.edges(scope, tuple(onward), EDGES_PER_MEMORY, alike) if onward else ()
-        return (*first, *second)
-
     def _followed(self, subjects: tuple[Subject, ...], named: _Named) -> tuple[str, ...]:
         """Choose the entities of the origins to follow: no hub, and none that the query named (those were)."""
         asked = {entity.entity_id for entity in named.entities}
@@ -175,7 +175,18 @@ class Explorer:
         return is_hub(memories, bank_memories, share=self._limits.hub_share, recent=self._limits.recent)
 
 
-def _seeds(reads: GraphReads, bank_uid: str, named: _Named, near: tuple[tuple[VectorHit, ...], ...]) -> Seeds:
+async def _onward(
+    reads: GraphReads, scope: Scope, first: tuple[Edge, ...], origins: dict[str, float]
+) -> tuple[Edge, ...]:
+    """Follow the links of the strongest memories that the first ones lead to."""
+    links = reach((e for e in first if e.kind is not LinkKind.TEMPORAL), origins)
+    onward = sorted(set(links) - set(origins), key=lambda m: (-max(links[m].weights.values()), m))[:SECOND_HOP]
+    # Links beside one another in a document are followed once only: twice, everything in it would be reached.
+    alike = (LinkKind.SEMANTIC, LinkKind.CAUSAL)
+    return await reads.edges(scope, tuple(onward), EDGES_PER_MEMORY, alike) if onward else ()
+
+
+async def _seeds(reads: GraphReads, bank_uid: str, named: _Named, near: tuple[tuple[VectorHit, ...], ...]) -> Seeds:
     """Merge what is near with what names; a near memory of a hub is asked whether it mentions it too."""
     # Column by column, at C's speed: there are hundreds.
     memory_ids, scores, kinds, _ = zip(*(hit for hits in near for hit in hits), strict=True) if any(near) else ((),) * 4
@@ -190,7 +201,7 @@ def _seeds(reads: GraphReads, bank_uid: str, named: _Named, near: tuple[tuple[Ve
     cut = tuple(e.entity_id for e in named.entities if e.memories > seen[e.entity_id])
     if cut and cosines:
         nearest = tuple(hit.memory_id for hits in near for hit in hits[:NEAREST_ASKED])
-        for memory_id, entity_id, _, _ in reads.subjects(bank_uid, nearest, cut):
+        for memory_id, entity_id, _, _ in await reads.subjects(bank_uid, nearest, cut):
             mentions.setdefault(memory_id, set()).add(entity_id)
     return Seeds(types, cosines, {memory_id: tuple(sorted(names)) for memory_id, names in mentions.items()}, base)
 

@@ -6,8 +6,8 @@ beside one busy thread reading 600 rows took 24 ms instead of 2.
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Coroutine, Sequence
+from typing import Any, TypeVar
 
 from recallmesh.core.arm import Indexed
 from recallmesh.core.memory import FactType
@@ -16,6 +16,8 @@ from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Si
 from recallmesh.graph.tags import condition
 
 NAMES_PER_PREFIX = 1000
+_T = TypeVar("_T")
+_U = TypeVar("_U")
 _TYPE = {fact_type.value: fact_type for fact_type in FactType}
 
 _EXACT = """
@@ -65,13 +67,13 @@ CROSS JOIN memory s ON s.bank = (SELECT row FROM bank WHERE uid = ?) AND s.id = 
 
 
 class SqliteReads:
-    """Fulfils GraphReads on a connection, in the thread of who calls."""
+    """Fulfils GraphReads on a connection, in the thread of who calls: each answer is there when it is awaited."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         """Read through this connection, which nobody else uses meanwhile."""
         self._connection = connection
 
-    def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
+    async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
         """Find entities by name; see GraphReads.names."""
         found = self._connection.execute("SELECT row, memories FROM bank WHERE uid = ?", (bank_uid,)).fetchone()
         if found is None:
@@ -83,7 +85,7 @@ class SqliteReads:
             rows.update(tuple(row) for listed in self._all(_BEGINNING, asked) for row in listed)
         return Names(tuple(NamedEntity(*row) for row in sorted(rows, key=lambda row: (row[2], row[0]))), memories)
 
-    def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
+    async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
         """Find the most recent memories of entities; see GraphReads.mentioning."""
         passes, values = condition(scope.tags)
         types = [fact_type.value for fact_type in scope.fact_types]
@@ -96,7 +98,7 @@ class SqliteReads:
             ]
         )
 
-    def subjects(
+    async def subjects(
         self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
     ) -> tuple[Subject, ...]:
         """Tell what entities memories mention; see GraphReads.subjects."""
@@ -107,7 +109,7 @@ class SqliteReads:
             values += [bank_uid, json.dumps(among)]
         return tuple([Subject(*row) for row in self._all(_SUBJECT.format(among=test), values)])
 
-    def edges(
+    async def edges(
         self,
         scope: Scope,
         memory_ids: tuple[str, ...],
@@ -136,9 +138,24 @@ class SqliteReads:
             ]
         return tuple(found)
 
+    async def both(self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U]) -> tuple[_T, _U]:
+        """Answer one, then the other."""
+        return await one, await other
+
     def _all(self, statement: str, values: Sequence[str | int]) -> list[Any]:
         rows: list[Any] = json.loads(self._connection.execute(statement, values).fetchone()[0])
         return rows
+
+
+def complete(work: Coroutine[Any, Any, _T]) -> _T:
+    """Return what the work makes of its readings: it awaits nothing else, so that it ends without an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        made: _T = done.value
+        return made
+    work.close()
+    raise RuntimeError("work on the graph awaited what is no reading of it")
 
 
 def scan(connection: sqlite3.Connection, bank_uid: str, page: PageRequest) -> Page[Indexed]:

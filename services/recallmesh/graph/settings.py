@@ -1,9 +1,9 @@
 """What can be set about the graph arm."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr, model_validator
 
 
 class GraphSettings(BaseModel, extra="forbid", frozen=True):
@@ -27,3 +27,18 @@ class GraphSettings(BaseModel, extra="forbid", frozen=True):
     """How many of the best seeds links are followed from, in [1, 100]."""
     reached_share: float = Field(default=0.2, ge=0, le=1)
     """The share of the places, in [0, 1], that seeds leave to what was only reached through links."""
+    neo4j_url: str | None = Field(default=None, pattern=r"^(bolt|neo4j)(\+s|\+ssc)?://[^\s/@?#]+/?$")
+    """Where a Neo4j server is: ``bolt://neo4j:7687``; ``bolt+s`` or ``neo4j+s`` by TLS. It keeps the graph then, and
+    several processes may serve the arm; ``recallmesh migrate`` makes its indexes. Absent: the embedded store."""
+    neo4j_user: str = ""
+    """Who asks the Neo4j server. Empty: it asks for no credential."""
+    neo4j_password: SecretStr = SecretStr("")
+    """The password of that user."""
+    neo4j_database: str = Field(default="neo4j", min_length=1)
+    """The database on the Neo4j server, which is for one mesh alone."""
+
+    @model_validator(mode="after")
+    def _credential_is_whole(self) -> Self:
+        if bool(self.neo4j_user) != bool(self.neo4j_password.get_secret_value()):
+            raise ValueError("neo4j_user and neo4j_password go together")
+        return self

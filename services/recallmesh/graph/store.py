@@ -1,9 +1,9 @@
 """What the graph arm needs of a store: memories as nodes, their entities, and the links between them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from recallmesh.core.arm import Indexed, IndexEntry, Removal
 from recallmesh.core.memory import FactType
@@ -11,6 +11,7 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
 
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
 
 class LinkKind(StrEnum):
@@ -97,9 +98,9 @@ class Edge(NamedTuple):
 
 
 class GraphReads(Protocol):
-    """How a ``GraphStore`` is read, inside a ``read``; calls block. An unknown bank reads as an empty one."""
+    """How a ``GraphStore`` is read, inside a ``read``. An unknown bank reads as an empty one."""
 
-    def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
+    async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
         """Find the entities whose name or alias has one of the keys, or begins with one of the prefixes.
 
         A person of several names is also kept under "last, first". Prefixes yield at most 1000 names each. Only
@@ -107,20 +108,20 @@ class GraphReads(Protocol):
         """
         ...
 
-    def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
+    async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
         """Find the memories that mention the entities: of each entity and fact type the ``limit`` most recent.
 
         The work is bounded by what is asked for, not by how many memories mention an entity (a tag test excepted).
         """
         ...
 
-    def subjects(
+    async def subjects(
         self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
     ) -> tuple[Subject, ...]:
         """Tell what entities the memories mention; with ``among``, only which of those."""
         ...
 
-    def edges(
+    async def edges(
         self, scope: Scope, memory_ids: tuple[str, ...], limit: int, kinds: Collection[LinkKind] = tuple(LinkKind)
     ) -> tuple[Edge, ...]:
         """Follow the links of these kinds from the memories: of each memory and kind the ``limit`` strongest.
@@ -128,6 +129,10 @@ class GraphReads(Protocol):
         The memories that links lead to are in the scope; those they lead from need not be. Temporal links lead to the
         memory just before and the one just after in the same document, with weight 1.
         """
+        ...
+
+    async def both(self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U]) -> tuple[_T, _U]:
+        """Answer two of these questions, of which neither needs the other's answer: at once where the store can."""
         ...
 
 
@@ -161,9 +166,10 @@ class GraphStore(Protocol):
         """List the memories of a bank, by memory id; removed ones are not listed."""
         ...
 
-    async def read(self, work: Callable[["GraphReads"], _T]) -> _T:
-        """Do this work, which reads and computes, off the event loop, and return what it returns.
+    async def read(self, work: Callable[["GraphReads"], Coroutine[Any, Any, _T]]) -> _T:
+        """Do this work, which reads and computes, off the caller's event loop, and return what it returns.
 
+        It may await the questions it is given to ask, and nothing else: there need be no event loop where it runs.
         One search reads eight times and computes in between: in one place, it pays for one way there and back.
         """
         ...

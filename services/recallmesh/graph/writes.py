@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from recallmesh.core.arm import IndexEntry, Removal
 from recallmesh.core.memory import Mention
 from recallmesh.graph.names import stored_keys
+from recallmesh.graph.recency import recency_of
 from recallmesh.graph.store import LinkKind, Node
 
 
@@ -93,7 +94,7 @@ def _claim(connection: sqlite3.Connection, bank: int, entry: IndexEntry) -> int 
             entry.version,
             str(entry.fact_type),
             len(set(entry.tags)),
-            _recency(entry),
+            recency_of(entry),
             entry.document_id,
             entry.position,
             row,
@@ -110,7 +111,7 @@ def _write(connection: sqlite3.Connection, bank: int, memory: int, node: Node) -
     for mention in sorted(entry.mentions, key=lambda m: m.entity_id):
         connection.execute(
             "INSERT OR IGNORE INTO mention VALUES (?, ?, ?, ?)",
-            (_entity(connection, bank, mention), str(entry.fact_type), _recency(entry), memory),
+            (_entity(connection, bank, mention), str(entry.fact_type), recency_of(entry), memory),
         )
     for kind, other_id, weight in (
         *((LinkKind.SEMANTIC, link.memory_id, link.weight) for link in node.alike),
@@ -178,10 +179,3 @@ def _forget_likeness(connection: sqlite3.Connection, memory: int) -> None:
         [(other, memory) for (other,) in others],
     )
     connection.execute("DELETE FROM link WHERE source = ? AND kind = 'semantic' AND claimed = 0", (memory,))
-
-
-def _recency(entry: IndexEntry) -> float:
-    """Tell when the memory was told, else when it happened, as seconds; what has no time comes last."""
-    if entry.mentioned is not None:
-        return entry.mentioned.timestamp()
-    return entry.occurred.window.end.timestamp() if entry.occurred is not None else 0.0

@@ -1,0 +1,49 @@
+"""An event loop in a thread of its own, for a store that waits on sockets and computes in between."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+CLOSE_S = 5.0
+"""The most seconds that work in hand gets to end when the loop is closed."""
+_T = TypeVar("_T")
+
+
+class OwnLoop:
+    """Runs coroutines beside the caller's event loop, which computing in them does not hold up.
+
+    To cancel a call cancels its work, which gets the caller's context variables. No thread waits for a socket.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Use a loop that an ``open_own_loop`` runs and closes."""
+        self._loop = loop
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Do the work in the loop, and return what it returns."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
+
+
+@asynccontextmanager
+async def open_own_loop(label: str) -> AsyncIterator[OwnLoop]:
+    """Start a loop in a thread of this name; at the end what still runs in it is cancelled."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name=label, daemon=True)
+    thread.start()
+    try:
+        yield OwnLoop(loop)
+    finally:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end(), loop))
+        loop.call_soon_threadsafe(loop.stop)
+        await asyncio.to_thread(thread.join)
+        loop.close()
+
+
+async def _end() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=CLOSE_S)

@@ -1,0 +1,222 @@
+"""How the graph in Neo4j is read: statements that start from an index and stop at their limits, and what they answer.
+
+Each answers in one row of lists: for the driver, three hundred rows are three hundred times the work of one. Labels
+stand only where an index is to be used: a server that plans a statement while there is little in it must find nothing
+better than the index.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+from recallmesh.core.arm import Indexed
+from recallmesh.core.memory import FactType
+from recallmesh.core.page import Page, PageRequest
+from recallmesh.graph.neo4j_tags import condition
+from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject
+
+NAMES_PER_PREFIX = 1000
+LINKS_READ = 1000
+"""How many of a memory's links of a kind are looked at for the strongest: the newest, where it has more."""
+Row = list[Any]
+Ask = Callable[[str, Mapping[str, object]], Awaitable[Row]]
+"""Asks the server a statement with its parameters, and returns the one row that it answers."""
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+_TYPE = {fact_type.value: fact_type for fact_type in FactType}
+
+NAMES = """
+OPTIONAL MATCH (b:Bank {uid: $bank})
+WITH coalesce(b.memories, 0) AS memories
+CALL () {
+  UNWIND $keys AS key
+  MATCH (n:Name) WHERE n.bank = $bank AND n.key = key AND n.entity IS NOT NULL
+  MATCH (n)-[:NAMES]->(e)
+  RETURN collect([e.id, e.name, n.key, e.kind, COUNT { (e)<-[:MENTIONS]-() }]) AS exact
+}
+CALL () {
+  UNWIND $prefixes AS prefix
+  CALL (prefix) {
+    MATCH (n:Name) WHERE n.bank = $bank AND n.key STARTS WITH prefix AND n.entity IS NOT NULL
+    WITH n ORDER BY n.bank, n.key, n.entity LIMIT $most
+    MATCH (n)-[:NAMES]->(e)
+    RETURN e, n.key AS key
+  }
+  RETURN collect([e.id, e.name, key, e.kind, COUNT { (e)<-[:MENTIONS]-() }]) AS beginning
+}
+RETURN memories, exact, beginning"""
+
+MENTIONING = """
+UNWIND $entities AS entity
+UNWIND $types AS type
+CALL (entity, type) {{
+  MATCH (m)-[c:MENTIONS]->()
+  WHERE c.bank = $bank AND c.entity = entity AND c.type = type AND c.recency IS NOT NULL AND {passes}
+  WITH m, c ORDER BY c.bank DESC, c.entity DESC, c.type DESC, c.recency DESC LIMIT $limit
+  RETURN collect(m.id) AS memories
+}}
+RETURN collect([entity, type, memories])"""
+
+# A memory repeats what it mentions: to follow its mentions, the server would go through all its links.
+_SUBJECTS = """
+UNWIND $memories AS id
+MATCH (m:Memory {{bank: $bank, id: id}})
+UNWIND m.entities AS entity
+{among}
+WITH entity, collect(id) AS memories
+MATCH (e:Entity {{bank: $bank, id: entity}})
+RETURN collect([e.id, e.name, COUNT {{ (e)<-[:MENTIONS]-() }}, memories])"""
+SUBJECTS = _SUBJECTS.format(among="")
+AMONG = _SUBJECTS.format(among="WITH id, entity WHERE entity IN $among")
+
+# Only what is live has a type. Both kinds at once, since the server keeps all links of a memory in one list.
+_LINKS = """
+CALL (s) {{
+  MATCH (s)-[l:{relationships}]-(m)
+  WITH l, m LIMIT $links
+  WHERE m.type IN $types AND {passes}
+  WITH type(l) AS relationship, m.id AS id, m.type AS type, l.weight AS weight, startNode(l) = s AS outgoing
+  ORDER BY weight DESC, id, outgoing
+  RETURN collect([relationship, id, type, weight, outgoing]) AS links
+}}"""
+
+_BESIDE = """
+CALL (s) {{
+  MATCH (m:Memory)
+  WHERE m.bank = $bank AND m.document = s.document AND m.position {side} s.position AND m.type IN $types AND {passes}
+  WITH m ORDER BY m.bank {order}, m.document {order}, m.position {order} LIMIT 1
+  RETURN collect([m.id, m.type]) AS {name}
+}}"""
+
+_EDGES = """
+UNWIND $memories AS id
+MATCH (s:Memory {{bank: $bank, id: id}}) WHERE s.live {calls}
+RETURN collect([id, {columns}])"""
+
+SCAN = """
+MATCH (m:Memory) WHERE m.bank = $bank AND m.id > $after AND m.live
+WITH m ORDER BY m.bank, m.id LIMIT $most
+RETURN collect([m.id, m.version])"""
+
+_RELATIONSHIP = {LinkKind.SEMANTIC: "SEMANTIC", LinkKind.CAUSAL: "CAUSES"}
+_SIDES = (("before", "<", "DESC"), ("after", ">", "ASC"))
+
+
+class CypherReads:
+    """Fulfils GraphReads by asking a Neo4j server."""
+
+    def __init__(self, ask: Ask) -> None:
+        """Read by asking so."""
+        self._ask = ask
+
+    async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
+        """Find entities by name; see GraphReads.names."""
+        asked = {"bank": bank_uid, "keys": sorted(set(keys)), "prefixes": prefixes, "most": NAMES_PER_PREFIX}
+        memories, exact, beginning = await self._ask(NAMES, asked)
+        rows = {tuple(row) for row in (*exact, *beginning)}
+        return Names(tuple(NamedEntity(*row) for row in sorted(rows, key=lambda row: (row[2], row[0]))), memories)
+
+    async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
+        """Find the most recent memories of entities; see GraphReads.mentioning."""
+        if not entity_ids:
+            return ()
+        passes, values = condition(scope.tags)
+        asked = values | {"bank": scope.bank_uid, "entities": entity_ids, "types": _types(scope), "limit": limit}
+        (found,) = await self._ask(MENTIONING.format(passes=passes), asked)
+        return tuple(
+            [
+                Sighting(memory_id, _TYPE[name], entity_id)
+                for entity_id, name, memory_ids in found
+                for memory_id in memory_ids
+            ]
+        )
+
+    async def subjects(
+        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
+    ) -> tuple[Subject, ...]:
+        """Tell what entities memories mention; see GraphReads.subjects."""
+        if not memory_ids or among == ():
+            return ()
+        asked: dict[str, object] = {"bank": bank_uid, "memories": memory_ids}
+        if among is None:
+            (found,) = await self._ask(SUBJECTS, asked)
+        else:
+            (found,) = await self._ask(AMONG, asked | {"among": among})
+        return tuple(
+            [
+                Subject(memory_id, entity_id, name, memories)
+                for entity_id, name, memories, memory_ids in found
+                for memory_id in memory_ids
+            ]
+        )
+
+    async def edges(
+        self,
+        scope: Scope,
+        memory_ids: tuple[str, ...],
+        limit: int,
+        kinds: Collection[LinkKind] = tuple(LinkKind),
+    ) -> tuple[Edge, ...]:
+        """Follow links; see GraphReads.edges."""
+        if not memory_ids:
+            return ()
+        statement, values = edges_statement(scope, kinds)
+        # Twice as many rows: two memories that named each other have two links.
+        asked = values | {"memories": memory_ids, "most": 2 * limit}
+        (found,) = await self._ask(statement, asked)
+        stored = [kind for kind in _RELATIONSHIP if kind in kinds]
+        edges: list[Edge] = []
+        for memory_id, *lists in found:
+            for kind, rows in zip(stored, lists, strict=False):
+                edges += _strongest(memory_id, kind, rows)[:limit]
+            edges += [
+                Edge(memory_id, target, _TYPE[name], LinkKind.TEMPORAL, 1.0)
+                for beside in lists[len(stored) :]
+                for target, name in beside
+            ]
+        return tuple(edges)
+
+    async def both(self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U]) -> tuple[_T, _U]:
+        """Ask both at once; when one fails, the other is given up."""
+        task = asyncio.create_task(other)
+        try:
+            first = await one
+            return first, await task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def edges_statement(scope: Scope, kinds: Collection[LinkKind]) -> tuple[str, dict[str, object]]:
+    """Return the statement that follows links of these kinds, and those of its parameters that the scope gives."""
+    passes, values = condition(scope.tags)
+    stored = [kind for kind in _RELATIONSHIP if kind in kinds]
+    sides = _SIDES if LinkKind.TEMPORAL in kinds else ()
+    calls = (
+        [_LINKS.format(relationships="|".join(_RELATIONSHIP[kind] for kind in stored), passes=passes)] if stored else []
+    )
+    calls += [_BESIDE.format(name=name, side=side, order=order, passes=passes) for name, side, order in sides]
+    columns = [f"[l IN links WHERE l[0] = '{_RELATIONSHIP[kind]}' | l[1..]][..$most]" for kind in stored]
+    columns += [name for name, _, _ in sides]
+    given = values | {"bank": scope.bank_uid, "types": _types(scope), "links": LINKS_READ}
+    return _EDGES.format(calls="".join(calls), columns=", ".join(columns)), given
+
+
+async def scan(ask: Ask, bank_uid: str, page: PageRequest) -> Page[Indexed]:
+    """List what is stored of a bank."""
+    (rows,) = await ask(SCAN, {"bank": bank_uid, "after": page.after, "most": page.size + 1})
+    shown = tuple(Indexed(memory_id, version) for memory_id, version in rows[: page.size])
+    return Page(shown, shown[-1].memory_id if len(rows) > page.size else "")
+
+
+def _types(scope: Scope) -> list[str]:
+    return [fact_type.value for fact_type in scope.fact_types]
+
+
+def _strongest(memory_id: str, kind: LinkKind, rows: Sequence[tuple[str, str, float, bool]]) -> list[Edge]:
+    """Make an edge of each target's strongest link: the first, as they come."""
+    strongest: dict[str, Edge] = {}
+    for target, name, weight, outgoing in rows:
+        cause = kind is LinkKind.CAUSAL and outgoing
+        strongest.setdefault(target, Edge(memory_id, target, _TYPE[name], kind, weight, cause))
+    return list(strongest.values())
