@@ -137,7 +137,7 @@ class Assembly:
         return await self._once("reranker", self._open_reranker)
 
     async def vectors(self) -> VectorIndex:
-        """Return the vectors: they are where the semantic arm is."""
+        """Return the vectors: on their server where there is one, else where the semantic arm is."""
         return await self._once("vectors", self._open_vectors)
 
     async def ledger(self) -> Ledger:
@@ -206,9 +206,9 @@ class Assembly:
         return await self._enter(open_or_stand_by(opening, StandbyArm, self.settings.data / path))
 
     async def _open_vectors(self) -> VectorIndex:
-        address = self.address(Part.SEMANTIC)
+        address, served = self.address(Part.SEMANTIC), self.settings.semantic.qdrant_url is not None
         index: VectorIndex
-        if address:
+        if address and not served:
             index = RemoteVectors(await self._channel(address))
         else:
             opening = partial(parts.open_vectors_here, self.settings, await self._embedder_info())

@@ -85,7 +85,18 @@ async def open_reranker_here(settings: Settings) -> AsyncIterator[Reranker]:
 
 @asynccontextmanager
 async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
-    """Open the vectors; one process at a time may. Says so where the model was changed and has no vectors yet."""
+    """Open the vectors; embedded ones one process at a time may.
+
+    Says so where the model was changed and has no vectors yet.
+    """
+    own = settings.semantic
+    opening = _open_embedded_vectors if own.qdrant_url is None else _open_qdrant_vectors
+    async with opening(settings, info) as vectors:
+        yield vectors
+
+
+@asynccontextmanager
+async def _open_embedded_vectors(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
     from recallmesh.vectors.beside import tell_changed_model
     from recallmesh.vectors.embedded import open_embedded_vectors
 
@@ -95,6 +106,21 @@ async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIter
         path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
     ) as vectors:
         await asyncio.to_thread(tell_changed_model, path, info.fingerprint)
+        yield vectors
+
+
+@asynccontextmanager
+async def _open_qdrant_vectors(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
+    from recallmesh.vectors.qdrant import open_qdrant_vectors
+
+    own = settings.semantic
+    async with open_qdrant_vectors(
+        own.qdrant_url or "",
+        api_key=own.qdrant_api_key.get_secret_value(),
+        prefix=own.qdrant_prefix,
+        fingerprint=info.fingerprint,
+        dimensions=info.dimensions,
+    ) as vectors:
         yield vectors
 
 

@@ -15,6 +15,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 from loopback import open_loopback, until_ready
+from qdrant_bed import forget_server, open_on_local_mode, open_on_server
 
 from recallmesh.core.arm import IndexEntry, Removal, Vector
 from recallmesh.core.errors import EmbeddingMismatch, StoreUnavailable
@@ -53,9 +54,22 @@ async def open_remote(path: Path, **parts) -> AsyncIterator[VectorIndex]:
         yield WrittenWhereItLies(remote, index)
 
 
-INDEXES: dict[str, Opener] = {"embedded": open_embedded_vectors, "remote": open_remote}
-DURABLE: dict[str, Opener] = {"embedded": open_embedded_vectors}
-"""Those that are opened on a directory, so that opening again must find what was stored."""
+INDEXES: dict[str, Opener] = {
+    "embedded": open_embedded_vectors,
+    "remote": open_remote,
+    "qdrant-local": open_on_local_mode,
+    "qdrant": open_on_server,
+}
+"""``qdrant-local`` is the adapter over the wire, with the client's local mode behind it (tests/qdrant_server.py says
+what that cannot show), ``qdrant`` the adapter and a real server, where RECALLMESH_TEST_QDRANT names one."""
+DURABLE: dict[str, Opener] = {name: opener for name, opener in INDEXES.items() if name != "remote"}
+"""Those that are opened on a directory, or as if they were, so that opening again must find what was stored."""
+STORES = [
+    pytest.param(name, marks=pytest.mark.stores) if name == "qdrant" else name
+    for name in INDEXES
+    if name != "qdrant" or os.environ.get("RECALLMESH_TEST_QDRANT")
+]
+"""That a server is wanted and missing, the last test of test_qdrant.py says, once."""
 
 DAY = datetime(2026, 8, 18, tzinfo=UTC)
 NORTH: Vector = (1.0, *([0.0] * (SIZE - 1)))
@@ -85,13 +99,15 @@ async def found(index: VectorIndex, query: VectorQuery) -> list[int]:
     return [UUID(hit.memory_id).int for hit in hits]
 
 
-@pytest_asyncio.fixture(params=sorted(INDEXES), scope="module", loop_scope="module")
+@pytest_asyncio.fixture(params=STORES, scope="module", loop_scope="module")
 async def shared_index(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[VectorIndex]:
     path = tmp_path_factory.mktemp("vectors")
     async with INDEXES[request.param](path, fingerprint="model-a", dimensions=SIZE) as opened:
         yield opened
+    if request.param == "qdrant":
+        await forget_server(path)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -101,9 +117,11 @@ async def index(shared_index: VectorIndex) -> AsyncIterator[VectorIndex]:
     await shared_index.drop("b2")
 
 
-@pytest.fixture(params=sorted(DURABLE))
-def opener(request: pytest.FixtureRequest) -> Opener:
-    return DURABLE[request.param]
+@pytest_asyncio.fixture(params=[one for one in STORES if one != "remote"], loop_scope="module")
+async def opener(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Opener]:
+    yield DURABLE[request.param]
+    if request.param == "qdrant":
+        await forget_server(tmp_path)
 
 
 # Nearness
@@ -429,7 +447,9 @@ async def test_what_was_stored_is_there_after_a_kill(tmp_path: Path) -> None:
         assert await found(index, ask()) == list(range(1, 301))
 
 
-async def test_a_second_opener_is_told_that_another_process_has_it(opener: Opener, tmp_path: Path) -> None:
+async def test_a_second_opener_is_told_that_another_process_has_it(tmp_path: Path) -> None:
+    # Of a server's index there may be many openers: tests/contract/test_qdrant.py.
+    opener = open_embedded_vectors
     async with opener(tmp_path, fingerprint="model-a", dimensions=SIZE) as index:
         await index.upsert("b1", (entry(1),))
         with pytest.raises(StoreUnavailable, match="another process has the vector index open"):

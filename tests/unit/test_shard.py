@@ -5,7 +5,8 @@ from uuid import UUID
 from recallmesh.core.arm import IndexEntry
 from recallmesh.core.memory import FactType
 from recallmesh.core.vectors import VectorQuery
-from recallmesh.vectors.edge import TIES_MIN, create_shard
+from recallmesh.vectors.edge import create_shard
+from recallmesh.vectors.nearest import TIES_MIN
 from recallmesh.vectors.payload import point_of
 
 EQUAL = 1200

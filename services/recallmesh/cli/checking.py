@@ -72,7 +72,9 @@ def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "Answers keep the order of the fusion. RECALLMESH_RECALL__RERANKING=true turns it on.",
     )
     yield (
-        settings.graph.address is None and settings.semantic.address is not None,
+        settings.graph.address is None
+        and settings.semantic.address is not None
+        and settings.semantic.qdrant_url is None,
         "the graph arm runs here, the vectors elsewhere",
         "Its seeds and semantic links cost a call each. Give RECALLMESH_GRAPH__ADDRESS, or run both in one place.",
     )

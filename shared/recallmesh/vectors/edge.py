@@ -28,17 +28,9 @@ from recallmesh.vectors.condition import (
     Some,
     query_condition,
 )
+from recallmesh.vectors.nearest import WIDER, breadth, full_scan_kilobytes, score_of, store_floor, widest
 from recallmesh.vectors.payload import BANK, END, MEMORY, START, TAG_COUNT, TAGS, TYPE, HitColumns, Point, point_id
 
-FLOAT_BYTES = 4
-DIGITS = 6
-"""Scores are rounded to what a 32-bit cosine can mean, so that equal vectors have equal scores in every segment."""
-SLACK = 10.0**-DIGITS
-EF_MIN, EF_MAX = 64, 1000
-"""How many neighbours HNSW follows: the number asked for, within these."""
-TIES_MIN, TIES_MAX, TIES_PER_HIT = 1024, 8192, 32
-"""How far a search is widened to order ties at its end by id: so many for each hit asked for, within these; beyond, the
-store's own order decides. Reading 8,192 of 12,000 equal vectors takes 50 ms, 1,024 of them 5 ms."""
 RETURNED = [MEMORY, TYPE, START, END]
 SYNC_TRIES = 5
 """How often the log's files are listed anew when one is no longer there under its name: it takes one now and then."""
@@ -75,10 +67,9 @@ class Shard:
             again: dict[int, int] = {}
             for (number, limit), points in zip(wide.items(), found, strict=True):
                 query = queries[number]
-                widest = min(max(query.limit * TIES_PER_HIT, TIES_MIN), TIES_MAX)
                 kept = _without_excluded(points, query)
-                if len(points) == limit < widest and _tied(kept, query.limit):
-                    again[number] = min(limit * 4, widest)
+                if len(points) == limit < widest(query) and _tied(kept, query.limit):
+                    again[number] = min(limit * WIDER, widest(query))
                 else:
                     answers[number] = self._columns(kept, query)
             wide = again
@@ -147,7 +138,7 @@ class Shard:
         if not faces.keys() >= set(numbers):
             faces = self._read_faces(numbers)
         floor = -math.inf if query.min_score is None else query.min_score
-        scores = [round(point.score, DIGITS) for point in points]
+        scores = [score_of(point.score) for point in points]
         # A face begins with the memory id, of which a bank has no two: nothing after it is ever compared.
         rows = sorted((-score, faces[number]) for score, number in zip(scores, numbers, strict=True) if score >= floor)
         del rows[query.limit :]
@@ -183,7 +174,7 @@ def create_shard(path: Path, dimensions: int, *, index_from: int) -> Shard:
 
     A bank or a filter that leaves fewer than ``index_from`` points is always compared one by one, exactly.
     """
-    threshold = max(1, index_from * dimensions * FLOAT_BYTES // 1024)
+    threshold = full_scan_kilobytes(index_from, dimensions)
     vector = q.EdgeVectorParams(size=dimensions, distance=q.Distance.Cosine)
     config = q.EdgeConfig(
         vectors={field.value: vector for field in VectorField},
@@ -235,8 +226,8 @@ def _request(query: VectorQuery, condition: Condition, limit: int) -> q.QueryReq
         limit=limit,
         query=q.Query.Nearest(list(query.vector), using=query.field.value),
         filter=_filter(condition),
-        params=q.SearchParams(hnsw_ef=min(max(limit, EF_MIN), EF_MAX)),
-        score_threshold=None if query.min_score is None else query.min_score - SLACK,
+        params=q.SearchParams(hnsw_ef=breadth(limit)),
+        score_threshold=store_floor(query),
         with_payload=False,
         with_vector=False,
     )
@@ -251,7 +242,7 @@ def _without_excluded(points: list[q.ScoredPoint], query: VectorQuery) -> list[q
 
 
 def _tied(points: Sequence[q.ScoredPoint], limit: int) -> bool:
-    return round(points[-1].score, DIGITS) == round(points[limit - 1].score, DIGITS)
+    return score_of(points[-1].score) == score_of(points[limit - 1].score)
 
 
 def _numbers(points: Sequence[q.ScoredPoint | q.Record]) -> list[int]:
