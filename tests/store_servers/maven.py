@@ -9,8 +9,6 @@ from store_servers.jdk import Jdk
 from store_servers.server import Missing
 
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
-SAID_CHARS = 1500
-"""How much of what Maven said of a failure is repeated."""
 
 
 def fetch_jars(pom: Path, folder: Path, jdk: Jdk) -> str:
@@ -29,7 +27,8 @@ def fetch_jars(pom: Path, folder: Path, jdk: Jdk) -> str:
     maven = shutil.which("mvn")
     if maven is None:
         raise Missing("Maven is needed to fetch it: apt-get install maven")
-    args = [maven, "-B", "-q", "-ntp", "-f", str(pom), f"{PLUGIN}:build-classpath", "-DincludeScope=runtime"]
+    # -U: what could not be fetched a while ago is asked for again.
+    args = [maven, "-B", "-q", "-ntp", "-U", "-f", str(pom), f"{PLUGIN}:build-classpath", "-DincludeScope=runtime"]
     done = subprocess.run(
         [*args, f"-Dmdep.outputFile={kept}"],
         env={**os.environ, "JAVA_HOME": str(jdk.home)},
@@ -38,7 +37,8 @@ def fetch_jars(pom: Path, folder: Path, jdk: Jdk) -> str:
         text=True,
     )
     if done.returncode:
-        raise Missing(f"Maven could not fetch it: {(done.stdout + done.stderr).strip()[-SAID_CHARS:]}")
+        said = done.stdout.partition("[ERROR] ")[2] or done.stderr
+        raise Missing(f"Maven could not fetch it: {said.partition(chr(10))[0]}")
     asked.write_text(wanted, encoding="utf-8")
     return kept.read_text(encoding="utf-8")
 
