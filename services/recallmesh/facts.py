@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.time import system_clock
+from recallmesh.extra import needing
 from recallmesh.retain.extraction import Extractor
 from recallmesh.retain.finder import NameFinder
 from recallmesh.retain.language import LanguageModel
@@ -31,11 +31,8 @@ async def open_language_model(settings: Settings, metrics: Metrics) -> AsyncIter
         return
     from recallmesh.retain.observed import ObservedLanguageModel
 
-    try:
+    with needing("llm", "RECALLMESH_LLM__URL"):
         from recallmesh.retain.openai import open_openai_model
-    except ImportError as error:
-        remedy = "its client is not installed: pip install 'recallmesh[llm]'"
-        raise InvalidArgument(FieldViolation("RECALLMESH_LLM__URL", remedy)) from error
     async with open_openai_model(
         own.url,
         own.model,
@@ -85,7 +82,7 @@ def load_names(names: str, model: str) -> NameFinder | None:
         NotReady: the model is not there.
 
     """
-    try:
+    with needing(names, "RECALLMESH_RETAIN__NAMES", names):
         match names:
             case "spacy":
                 from recallmesh.retain.spacy import load_spacy
@@ -97,6 +94,3 @@ def load_names(names: str, model: str) -> NameFinder | None:
                 return load_gliner(Path(model))
             case _:
                 return None
-    except ImportError as error:
-        remedy = f"{names} is not installed: pip install 'recallmesh[{names}]'"
-        raise InvalidArgument(FieldViolation("RECALLMESH_RETAIN__NAMES", remedy)) from error

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar, cast
 
 import structlog
 
-from recallmesh import facts, parts
+from recallmesh import facts, parts, retaining
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.deadline import within
@@ -264,7 +264,7 @@ class Assembly:
             retainer = RemoteRetainer(await self._channel(address))
         else:
             retainer = await self._enter(
-                parts.open_retainer(
+                retaining.open_retainer(
                     self.settings,
                     ledger=await self.ledger(),
                     arms={name: await self.arm(name) for name in parts.INDEXING_ARMS},

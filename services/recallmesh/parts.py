@@ -2,9 +2,8 @@
 """Opens each part in this process, from its settings; whether it runs here at all is decided in ``mesh``."""
 
 import asyncio
-import os
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -13,22 +12,15 @@ from uuid import uuid4
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
-from recallmesh.core.job import Handler, Job, Progress
 from recallmesh.core.ledger import Ledger
-from recallmesh.core.operation import OperationKind
 from recallmesh.core.recall import Recaller
-from recallmesh.core.retain import Retainer
 from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
+from recallmesh.extra import needing
 from recallmesh.folder import make_private
 from recallmesh.graph.store import GraphStore
-from recallmesh.loops import running
-from recallmesh.retain.extraction import Extractor
-from recallmesh.retain.observation import ObservationWriter
 from recallmesh.settings import Settings
-from recallmesh.telemetry.guard import Guard
-from recallmesh.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from recallmesh.graph.neo4j import Neo4jDatabase
@@ -45,13 +37,6 @@ async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
     make_private(settings.data)
     async with open_ledger(settings.ledger_url) as ledger:
         yield ledger
-
-
-def _guarded(guard: Guard, kind: OperationKind, handler: Handler) -> Handler:
-    async def called(job: Job, progress: Progress) -> tuple[str, ...]:
-        return await handler(job, progress)
-
-    return lambda job, progress: guard.run(f"operation_{kind}", called(job, progress))
 
 
 def token_counter() -> TokenCounter:
@@ -111,7 +96,8 @@ async def _open_embedded_vectors(settings: Settings, info: EmbedderInfo) -> Asyn
 
 @asynccontextmanager
 async def _open_qdrant_vectors(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
-    from recallmesh.vectors.qdrant import open_qdrant_vectors
+    with needing("qdrant", "RECALLMESH_SEMANTIC__QDRANT_URL"):
+        from recallmesh.vectors.qdrant import open_qdrant_vectors
 
     own = settings.semantic
     async with open_qdrant_vectors(
@@ -194,15 +180,17 @@ async def _open_embedded_graph(settings: Settings) -> AsyncIterator[GraphStore]:
 
 @asynccontextmanager
 async def _open_neo4j_graph(settings: Settings) -> AsyncIterator[GraphStore]:
+    database = neo4j_of(settings)
     from recallmesh.graph.neo4j import open_neo4j_graph_store
 
-    async with open_neo4j_graph_store(neo4j_of(settings), random=random.random) as store:
+    async with open_neo4j_graph_store(database, random=random.random) as store:
         yield store
 
 
 def neo4j_of(settings: Settings) -> "Neo4jDatabase":
     """Return where the Neo4j database of the settings is."""
-    from recallmesh.graph.neo4j import Neo4jDatabase
+    with needing("neo4j", "RECALLMESH_GRAPH__NEO4J_URL"):
+        from recallmesh.graph.neo4j import Neo4jDatabase
 
     own = settings.graph
     return Neo4jDatabase(
@@ -239,116 +227,6 @@ async def open_recaller(
             now=system_clock,
             defaults=settings.recall.defaults(),
         )
-
-
-@asynccontextmanager
-async def open_retainer(
-    settings: Settings,
-    *,
-    ledger: Ledger,
-    arms: Mapping[ArmName, Arm],
-    embedder: Embedder,
-    extractor: Extractor,
-    writer: ObservationWriter,
-    tokens: TokenCounter,
-    metrics: Metrics,
-) -> AsyncIterator[Retainer]:
-    """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
-    from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
-    from recallmesh.retain.consolidator import Consolidator
-    from recallmesh.retain.delivery import Carrier
-    from recallmesh.retain.expiry import ExpiryWorker
-    from recallmesh.retain.fan_out import FanOut
-    from recallmesh.retain.httpcore2 import open_httpcore_poster
-    from recallmesh.retain.jobs import JobWorker
-    from recallmesh.retain.outbox import OutboxWorker
-    from recallmesh.retain.repair import Repairer
-    from recallmesh.retain.retainer import MeshRetainer
-    from recallmesh.retain.webhooks import WebhookWorker
-
-    own = settings.retain
-    guard = Guard("worker", timeout_s=None, metrics=metrics)
-    worker = f"{os.getpid()}-{uuid4().hex[:8]}"
-    outbox = OutboxWorker(
-        ledger,
-        arms,
-        embedder,
-        worker=worker,
-        now=system_clock,
-        random=random.random,
-        poll_s=own.outbox_poll_s,
-        batch=own.outbox_batch,
-        lease_s=own.outbox_lease_s,
-    )
-    wakes: list[Callable[[], None]] = [outbox.wake]
-
-    def wake() -> None:
-        for one in wakes:
-            one()
-
-    consolidating = Consolidating(own.consolidation, timedelta(seconds=own.consolidation_delay_s))
-    consolidator = Consolidator(
-        ledger,
-        arms,
-        embedder,
-        writer,
-        FanOut(ledger, arms, Carrier(ledger, embedder), system_clock, own.arm_timeout_s),
-        tokens,
-        now=system_clock,
-        new_id=lambda: str(uuid4()),
-        consolidating=consolidating,
-    )
-    retainer = MeshRetainer(
-        ledger,
-        arms,
-        embedder,
-        extractor,
-        tokens,
-        now=system_clock,
-        new_id=lambda: str(uuid4()),
-        arm_timeout_s=own.arm_timeout_s,
-        batches=own.batches,
-        batch_timeout_s=own.timeout_s,
-        consolidation=consolidating,
-        on_pending=wake,
-        on_retained=metrics.observe_retained,
-    )
-    repairer = Repairer(ledger, arms, embedder, now=system_clock, on_pending=wake)
-    handlers: dict[OperationKind, Handler] = {
-        OperationKind.RETAIN: retainer.work,
-        OperationKind.REPROCESS: retainer.reprocess,
-        OperationKind.REPAIR: repairer.work,
-        OperationKind.CONSOLIDATE: consolidator.work,
-    }
-    jobs = JobWorker(
-        ledger,
-        {kind: _guarded(guard, kind, handler) for kind, handler in handlers.items()},
-        worker=worker,
-        now=system_clock,
-        poll_s=own.outbox_poll_s,
-        lease_s=own.job_lease_s,
-    )
-    wakes.append(jobs.wake)
-    expiry = ExpiryWorker(ledger, keep=timedelta(days=settings.events.kept_days), now=system_clock)
-    clock = ConsolidationClock(
-        ledger,
-        now=system_clock,
-        poll_s=own.outbox_poll_s,
-        on_begun=jobs.wake,
-        observe=metrics.observe_backlog,
-    )
-    async with open_httpcore_poster(private=settings.events.webhook_private) as poster:
-        webhooks = WebhookWorker(
-            ledger,
-            poster,
-            worker=worker,
-            now=system_clock,
-            random=random.random,
-            attempts=settings.events.webhook_attempts,
-            poll_s=own.outbox_poll_s,
-        )
-        async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run, clock.run):
-            yield retainer
 
 
 def admin(settings: Settings, *, ledger: Ledger, tokens: TokenCounter, indexes: Mapping[ArmName, Arm]) -> Admin:

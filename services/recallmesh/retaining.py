@@ -1,0 +1,141 @@
+# ruff: noqa: PLC0415 - a process has only the extras of the parts it hosts, and starts faster for what it does not load
+"""Opens the retain service, and the loops that finish what its calls left: the outbox, operations, webhooks, expiry."""
+
+import os
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from uuid import uuid4
+
+from recallmesh.core.arm import Arm, ArmName
+from recallmesh.core.encoder import Embedder
+from recallmesh.core.job import Handler, Job, Progress
+from recallmesh.core.ledger import Ledger
+from recallmesh.core.operation import OperationKind
+from recallmesh.core.retain import Retainer
+from recallmesh.core.time import system_clock
+from recallmesh.core.tokens import TokenCounter
+from recallmesh.loops import running
+from recallmesh.retain.extraction import Extractor
+from recallmesh.retain.observation import ObservationWriter
+from recallmesh.settings import Settings
+from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.metrics import Metrics
+
+
+@asynccontextmanager
+async def open_retainer(
+    settings: Settings,
+    *,
+    ledger: Ledger,
+    arms: Mapping[ArmName, Arm],
+    embedder: Embedder,
+    extractor: Extractor,
+    writer: ObservationWriter,
+    tokens: TokenCounter,
+    metrics: Metrics,
+) -> AsyncIterator[Retainer]:
+    """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
+    from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
+    from recallmesh.retain.consolidator import Consolidator
+    from recallmesh.retain.delivery import Carrier
+    from recallmesh.retain.expiry import ExpiryWorker
+    from recallmesh.retain.fan_out import FanOut
+    from recallmesh.retain.httpcore2 import open_httpcore_poster
+    from recallmesh.retain.jobs import JobWorker
+    from recallmesh.retain.outbox import OutboxWorker
+    from recallmesh.retain.repair import Repairer
+    from recallmesh.retain.retainer import MeshRetainer
+    from recallmesh.retain.webhooks import WebhookWorker
+
+    own = settings.retain
+    guard = Guard("worker", timeout_s=None, metrics=metrics)
+    worker = f"{os.getpid()}-{uuid4().hex[:8]}"
+    outbox = OutboxWorker(
+        ledger,
+        arms,
+        embedder,
+        worker=worker,
+        now=system_clock,
+        random=random.random,
+        poll_s=own.outbox_poll_s,
+        batch=own.outbox_batch,
+        lease_s=own.outbox_lease_s,
+    )
+    wakes: list[Callable[[], None]] = [outbox.wake]
+
+    def wake() -> None:
+        for one in wakes:
+            one()
+
+    consolidating = Consolidating(own.consolidation, timedelta(seconds=own.consolidation_delay_s))
+    consolidator = Consolidator(
+        ledger,
+        arms,
+        embedder,
+        writer,
+        FanOut(ledger, arms, Carrier(ledger, embedder), system_clock, own.arm_timeout_s),
+        tokens,
+        now=system_clock,
+        new_id=lambda: str(uuid4()),
+        consolidating=consolidating,
+    )
+    retainer = MeshRetainer(
+        ledger,
+        arms,
+        embedder,
+        extractor,
+        tokens,
+        now=system_clock,
+        new_id=lambda: str(uuid4()),
+        arm_timeout_s=own.arm_timeout_s,
+        batches=own.batches,
+        batch_timeout_s=own.timeout_s,
+        consolidation=consolidating,
+        on_pending=wake,
+        on_retained=metrics.observe_retained,
+    )
+    repairer = Repairer(ledger, arms, embedder, now=system_clock, on_pending=wake)
+    handlers: dict[OperationKind, Handler] = {
+        OperationKind.RETAIN: retainer.work,
+        OperationKind.REPROCESS: retainer.reprocess,
+        OperationKind.REPAIR: repairer.work,
+        OperationKind.CONSOLIDATE: consolidator.work,
+    }
+    jobs = JobWorker(
+        ledger,
+        {kind: _guarded(guard, kind, handler) for kind, handler in handlers.items()},
+        worker=worker,
+        now=system_clock,
+        poll_s=own.outbox_poll_s,
+        lease_s=own.job_lease_s,
+    )
+    wakes.append(jobs.wake)
+    expiry = ExpiryWorker(ledger, keep=timedelta(days=settings.events.kept_days), now=system_clock)
+    clock = ConsolidationClock(
+        ledger,
+        now=system_clock,
+        poll_s=own.outbox_poll_s,
+        on_begun=jobs.wake,
+        observe=metrics.observe_backlog,
+    )
+    async with open_httpcore_poster(private=settings.events.webhook_private) as poster:
+        webhooks = WebhookWorker(
+            ledger,
+            poster,
+            worker=worker,
+            now=system_clock,
+            random=random.random,
+            attempts=settings.events.webhook_attempts,
+            poll_s=own.outbox_poll_s,
+        )
+        async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run, clock.run):
+            yield retainer
+
+
+def _guarded(guard: Guard, kind: OperationKind, handler: Handler) -> Handler:
+    async def called(job: Job, progress: Progress) -> tuple[str, ...]:
+        return await handler(job, progress)
+
+    return lambda job, progress: guard.run(f"operation_{kind}", called(job, progress))
