@@ -20,10 +20,14 @@ from recallmesh.core.vectors import VectorIndex
 from recallmesh.extra import needing
 from recallmesh.folder import make_private
 from recallmesh.graph.store import GraphStore
+from recallmesh.keyword.defaults import Ranking
+from recallmesh.keyword.store import KeywordStore
 from recallmesh.settings import Settings
 
 if TYPE_CHECKING:
     from recallmesh.graph.neo4j import Neo4jDatabase
+    from recallmesh.keyword.opensearch import OpenSearchServer
+    from recallmesh.keyword.opensearch_index import Shape
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
@@ -127,8 +131,17 @@ def temporal_arm(settings: Settings, vectors: VectorIndex) -> Arm:
 
 @asynccontextmanager
 async def open_keyword_arm(settings: Settings) -> AsyncIterator[Arm]:
-    """Open the keyword arm on its own store; one process at a time may."""
+    """Open the keyword arm on its own store; an embedded one one process at a time may."""
     from recallmesh.keyword.arm import KeywordArm
+
+    own = settings.keyword
+    opening = _open_embedded_words if own.opensearch_url is None else _open_opensearch_words
+    async with opening(settings) as store:
+        yield KeywordArm(store, language=own.language)
+
+
+@asynccontextmanager
+async def _open_embedded_words(settings: Settings) -> AsyncIterator[KeywordStore]:
     from recallmesh.keyword.embedded import open_embedded_keyword_store
 
     make_private(settings.data)
@@ -144,7 +157,34 @@ async def open_keyword_arm(settings: Settings) -> AsyncIterator[Arm]:
         date_weight=own.date_weight,
         resident_memories=own.resident_memories,
     ) as store:
-        yield KeywordArm(store, language=own.language)
+        yield store
+
+
+@asynccontextmanager
+async def _open_opensearch_words(settings: Settings) -> AsyncIterator[KeywordStore]:
+    server, shape = opensearch_of(settings)
+    from recallmesh.keyword.opensearch import open_opensearch_keyword_store
+
+    async with open_opensearch_keyword_store(server, shape, timeout_s=settings.keyword.timeout_s) as store:
+        yield store
+
+
+def opensearch_of(settings: Settings) -> "tuple[OpenSearchServer, Shape]":
+    """Return where the OpenSearch server of the settings is, and the shape of index that they ask for."""
+    with needing("opensearch", "RECALLMESH_KEYWORD__OPENSEARCH_URL"):
+        from recallmesh.keyword.opensearch import OpenSearchServer
+        from recallmesh.keyword.opensearch_index import Shape
+
+    own = settings.keyword
+    server = OpenSearchServer(
+        own.opensearch_url or "",
+        prefix=own.opensearch_prefix,
+        user=own.opensearch_user,
+        password=own.opensearch_password.get_secret_value(),
+        ca=own.opensearch_ca,
+    )
+    ranking = Ranking(own.k1, own.b, own.function_words, own.name_weight, own.label_weight, own.date_weight)
+    return server, Shape(own.language, ranking)
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from at_opensearch import forget_opensearch, open_at_opensearch, prefix_of
 from loopback import open_loopback, until_ready
 
 from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
@@ -143,6 +144,16 @@ async def open_local(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
 
 
 @asynccontextmanager
+async def open_at_server(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
+    """Open an arm whose store is a server."""
+    prefix = prefix_of(folder)
+    async with AsyncExitStack() as stores:
+        stores.push_async_callback(forget_opensearch, prefix)
+        arm = _observed(name, KeywordArm(await stores.enter_async_context(open_at_opensearch(prefix))))
+        yield Bed(name, arm, arm, (arm,), stores)
+
+
+@asynccontextmanager
 async def open_remote(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
     """Serve the arm; one that reads vectors reads them over the wire too, from where the semantic arm is served."""
     async with AsyncExitStack() as stores, AsyncExitStack() as wires:
@@ -161,3 +172,6 @@ async def open_remote(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
 
 Opener = Callable[[ArmName, Path], AbstractAsyncContextManager[Bed]]
 PLACES: dict[str, Opener] = {"local": open_local, "remote": open_remote}
+SERVERS: dict[str, Opener] = {"opensearch": open_at_server}
+STORES = [(ArmName.KEYWORD, "opensearch")]
+"""The arms whose store may be a server, with the server's name."""

@@ -9,7 +9,21 @@ from itertools import combinations
 
 import pytest
 import pytest_asyncio
-from contract.arm_bed import BEA, DAY, NOON, PLACES, WINDOW, Bed, ask, entry, mid, numbers, towards
+from contract.arm_bed import (
+    BEA,
+    DAY,
+    NOON,
+    PLACES,
+    SERVERS,
+    STORES,
+    WINDOW,
+    Bed,
+    ask,
+    entry,
+    mid,
+    numbers,
+    towards,
+)
 
 from recallmesh.core.arm import ArmName, Hit, Indexed
 from recallmesh.core.deadline import within
@@ -21,7 +35,8 @@ from recallmesh.core.time import Window
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-BEDS = [(name, place) for name in ArmName for place in PLACES]
+BEDS = [pytest.param((name, place), id=f"{name}-{place}") for name in ArmName for place in PLACES]
+BEDS += [pytest.param(store, id="-".join(store), marks=pytest.mark.stores) for store in STORES]
 FINDS_WITHOUT_A_VECTOR = (ArmName.KEYWORD, ArmName.GRAPH)
 """By words and by names; the semantic arm has nothing to compare, the temporal arm no relevance to choose by."""
 INDEXES_WITHOUT_A_VECTOR = FINDS_WITHOUT_A_VECTOR
@@ -29,12 +44,10 @@ INDEXES_WITHOUT_A_VECTOR = FINDS_WITHOUT_A_VECTOR
 LISTS = 30
 
 
-@pytest_asyncio.fixture(
-    params=BEDS, ids=[f"{name}-{place}" for name, place in BEDS], scope="module", loop_scope="module"
-)
+@pytest_asyncio.fixture(params=BEDS, scope="module", loop_scope="module")
 async def shared_bed(request, tmp_path_factory) -> AsyncIterator[Bed]:
     name, place = request.param
-    async with PLACES[place](name, tmp_path_factory.mktemp("arm")) as opened:
+    async with (PLACES | SERVERS)[place](name, tmp_path_factory.mktemp("arm")) as opened:
         yield opened
 
 

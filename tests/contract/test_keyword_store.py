@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from at_opensearch import forget_opensearch, open_at_opensearch, prefix_of
 
 from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import StoreUnavailable
@@ -21,15 +22,20 @@ from recallmesh.keyword.embedded import open_embedded_keyword_store
 from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery, KeywordStore
 
 Opener = Callable[[Path], AbstractAsyncContextManager[KeywordStore]]
-OPENERS: dict[str, Opener] = {"embedded": lambda folder: open_embedded_keyword_store(folder / "keyword.db")}
+OPENERS: dict[str, Opener] = {
+    "embedded": lambda folder: open_embedded_keyword_store(folder / "keyword.db"),
+    "opensearch": lambda folder: open_at_opensearch(prefix_of(folder)),
+}
 
 BANK = "bank-1"
 WORLD, EXPERIENCE, OBSERVATION = FactType.WORLD, FactType.EXPERIENCE, FactType.OBSERVATION
 
 
-@pytest.fixture(params=sorted(OPENERS))
-def opener(request) -> Opener:
-    return OPENERS[request.param]
+@pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.stores)])
+async def opener(request, tmp_path) -> AsyncIterator[Opener]:
+    yield OPENERS[request.param]
+    if request.param == "opensearch":
+        await forget_opensearch(prefix_of(tmp_path))
 
 
 @pytest.fixture

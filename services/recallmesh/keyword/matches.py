@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-MATCHED_WORDS = 8
-"""Words reported with a hit: for the trace, and people read no more."""
+from recallmesh.keyword.store import MATCHED_WORDS
+
 _BITS = 63
 
 

@@ -1,8 +1,9 @@
 """What can be set about the keyword arm."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr, model_validator
 
 from recallmesh.keyword.defaults import RANKING, RESIDENT_MEMORIES
 
@@ -33,3 +34,21 @@ class KeywordSettings(BaseModel, extra="forbid", frozen=True):
     """What a word of a memory's own date counts against one of its text; 0: not searched."""
     resident_memories: int = Field(default=RESIDENT_MEMORIES, ge=1)
     """Memories whose words are held in memory by the embedded store; about 0.5 KB each, more in small banks."""
+    opensearch_url: str | None = Field(default=None, pattern=r"^https?://[^\s/@?#]+/?$")
+    """Where an OpenSearch server is: ``https://opensearch:9200``. It keeps the words then, and several processes may
+    serve the arm; ``recallmesh migrate`` makes its index. A change of language, k1, b or a weight is another index.
+    Absent: the embedded store."""
+    opensearch_user: str = ""
+    """Who asks the OpenSearch server. Empty: it asks for no credential."""
+    opensearch_password: SecretStr = SecretStr("")
+    """The password of that user."""
+    opensearch_ca: Path | None = None
+    """A file or folder of certificates that the OpenSearch server's is believed by. Absent: the well-known ones."""
+    opensearch_prefix: str = Field(default="recallmesh", pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")
+    """What the names of our indexes begin with, so that several meshes may share an OpenSearch server."""
+
+    @model_validator(mode="after")
+    def _credential_is_whole(self) -> Self:
+        if bool(self.opensearch_user) != bool(self.opensearch_password.get_secret_value()):
+            raise ValueError("opensearch_user and opensearch_password go together")
+        return self

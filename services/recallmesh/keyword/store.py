@@ -10,6 +10,9 @@ from recallmesh.core.memory import ALL_FACT_TYPES, FactType
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagTest
 
+MATCHED_WORDS = 8
+"""Words reported with a hit: for the trace, and people read no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeywordDocument:
