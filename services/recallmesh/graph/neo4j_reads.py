@@ -1,8 +1,8 @@
 """How the graph in Neo4j is read: statements that start from an index and stop at their limits, and what they answer.
 
-Each answers in one row of lists: for the driver, three hundred rows are three hundred times the work of one. Labels
-stand only where an index is to be used: a server that plans a statement while there is little in it must find nothing
-better than the index.
+Each answers in one row of lists: for the driver, three hundred rows are three hundred times the work of one. Each
+names its index: a server that plans a statement while it holds little thinks it better to go through all of it, and
+keeps to that.
 """
 
 import asyncio
@@ -12,12 +12,15 @@ from typing import Any, TypeVar
 from recallmesh.core.arm import Indexed
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.graph.neo4j_schema import prefix
 from recallmesh.graph.neo4j_tags import condition
 from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject
 
 NAMES_PER_PREFIX = 1000
 LINKS_READ = 1000
 """How many of a memory's links of a kind are looked at for the strongest: the newest, where it has more."""
+LAST = "\U0010ffff"
+"""The last character there is: what begins with a prefix lies before the prefix and this."""
 Row = list[Any]
 Ask = Callable[[str, Mapping[str, object]], Awaitable[Row]]
 """Asks the server a statement with its parameters, and returns the one row that it answers."""
@@ -30,29 +33,32 @@ OPTIONAL MATCH (b:Bank {uid: $bank})
 WITH coalesce(b.memories, 0) AS memories
 CALL () {
   UNWIND $keys AS key
-  MATCH (n:Name) WHERE n.bank = $bank AND n.key = key AND n.entity IS NOT NULL
+  MATCH (n:Name) USING INDEX SEEK n:Name(key, entity)
+  WHERE n.key = $prefix + key AND n.entity IS NOT NULL
   MATCH (n)-[:NAMES]->(e)
-  RETURN collect([e.id, e.name, n.key, e.kind, COUNT { (e)<-[:MENTIONS]-() }]) AS exact
+  RETURN collect([e.id, e.name, key, e.kind, COUNT { (e)<-[:MENTIONS]-() }]) AS exact
 }
 CALL () {
-  UNWIND $prefixes AS prefix
-  CALL (prefix) {
-    MATCH (n:Name) WHERE n.bank = $bank AND n.key STARTS WITH prefix AND n.entity IS NOT NULL
-    WITH n ORDER BY n.bank, n.key, n.entity LIMIT $most
+  UNWIND $beginnings AS beginning
+  CALL (beginning) {
+    MATCH (n:Name) USING INDEX SEEK n:Name(key, entity)
+    WHERE n.key STARTS WITH $prefix + beginning AND n.entity IS NOT NULL
+    WITH n ORDER BY n.key, n.entity LIMIT $most
     MATCH (n)-[:NAMES]->(e)
-    RETURN e, n.key AS key
+    RETURN e, n.name AS key
   }
-  RETURN collect([e.id, e.name, key, e.kind, COUNT { (e)<-[:MENTIONS]-() }]) AS beginning
+  RETURN collect([e.id, e.name, key, e.kind, COUNT { (e)<-[:MENTIONS]-() }]) AS begun
 }
-RETURN memories, exact, beginning"""
+RETURN memories, exact, begun"""
 
 MENTIONING = """
 UNWIND $entities AS entity
 UNWIND $types AS type
 CALL (entity, type) {{
   MATCH (m)-[c:MENTIONS]->()
-  WHERE c.bank = $bank AND c.entity = entity AND c.type = type AND c.recency IS NOT NULL AND {passes}
-  WITH m, c ORDER BY c.bank DESC, c.entity DESC, c.type DESC, c.recency DESC LIMIT $limit
+  USING INDEX SEEK c:MENTIONS(subject, recency)
+  WHERE c.subject = $prefix + entity + '/' + type AND c.recency IS NOT NULL AND {passes}
+  WITH m, c ORDER BY c.subject DESC, c.recency DESC LIMIT $limit
   RETURN collect(m.id) AS memories
 }}
 RETURN collect([entity, type, memories])"""
@@ -60,11 +66,11 @@ RETURN collect([entity, type, memories])"""
 # A memory repeats what it mentions: to follow its mentions, the server would go through all its links.
 _SUBJECTS = """
 UNWIND $memories AS id
-MATCH (m:Memory {{bank: $bank, id: id}})
+MATCH (m:Memory {{key: $prefix + id}}) USING INDEX SEEK m:Memory(key)
 UNWIND m.entities AS entity
 {among}
 WITH entity, collect(id) AS memories
-MATCH (e:Entity {{bank: $bank, id: entity}})
+MATCH (e:Entity {{key: $prefix + entity}}) USING INDEX SEEK e:Entity(key)
 RETURN collect([e.id, e.name, COUNT {{ (e)<-[:MENTIONS]-() }}, memories])"""
 SUBJECTS = _SUBJECTS.format(among="")
 AMONG = _SUBJECTS.format(among="WITH id, entity WHERE entity IN $among")
@@ -82,20 +88,21 @@ CALL (s) {{
 
 _BESIDE = """
 CALL (s) {{
-  MATCH (m:Memory)
-  WHERE m.bank = $bank AND m.document = s.document AND m.position {side} s.position AND m.type IN $types AND {passes}
-  WITH m ORDER BY m.bank {order}, m.document {order}, m.position {order} LIMIT 1
+  MATCH (m:Memory) USING INDEX SEEK m:Memory(document, position)
+  WHERE m.document = s.document AND m.position {side} s.position AND m.type IN $types AND {passes}
+  WITH m ORDER BY m.document {order}, m.position {order} LIMIT 1
   RETURN collect([m.id, m.type]) AS {name}
 }}"""
 
 _EDGES = """
 UNWIND $memories AS id
-MATCH (s:Memory {{bank: $bank, id: id}}) WHERE s.live {calls}
+MATCH (s:Memory {{key: $prefix + id}}) USING INDEX SEEK s:Memory(key) WHERE s.live {calls}
 RETURN collect([id, {columns}])"""
 
 SCAN = """
-MATCH (m:Memory) WHERE m.bank = $bank AND m.id > $after AND m.live
-WITH m ORDER BY m.bank, m.id LIMIT $most
+MATCH (m:Memory) USING INDEX SEEK m:Memory(key)
+WHERE m.key > $prefix + $after AND m.key < $end AND m.live
+WITH m ORDER BY m.key LIMIT $most
 RETURN collect([m.id, m.version])"""
 
 _RELATIONSHIP = {LinkKind.SEMANTIC: "SEMANTIC", LinkKind.CAUSAL: "CAUSES"}
@@ -111,9 +118,15 @@ class CypherReads:
 
     async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
         """Find entities by name; see GraphReads.names."""
-        asked = {"bank": bank_uid, "keys": sorted(set(keys)), "prefixes": prefixes, "most": NAMES_PER_PREFIX}
-        memories, exact, beginning = await self._ask(NAMES, asked)
-        rows = {tuple(row) for row in (*exact, *beginning)}
+        asked = {
+            "bank": bank_uid,
+            "prefix": prefix(bank_uid),
+            "keys": sorted(set(keys)),
+            "beginnings": prefixes,
+            "most": NAMES_PER_PREFIX,
+        }
+        memories, exact, begun = await self._ask(NAMES, asked)
+        rows = {tuple(row) for row in (*exact, *begun)}
         return Names(tuple(NamedEntity(*row) for row in sorted(rows, key=lambda row: (row[2], row[0]))), memories)
 
     async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
@@ -121,7 +134,12 @@ class CypherReads:
         if not entity_ids:
             return ()
         passes, values = condition(scope.tags)
-        asked = values | {"bank": scope.bank_uid, "entities": entity_ids, "types": _types(scope), "limit": limit}
+        asked = values | {
+            "prefix": prefix(scope.bank_uid),
+            "entities": entity_ids,
+            "types": _types(scope),
+            "limit": limit,
+        }
         (found,) = await self._ask(MENTIONING.format(passes=passes), asked)
         return tuple(
             [
@@ -137,7 +155,7 @@ class CypherReads:
         """Tell what entities memories mention; see GraphReads.subjects."""
         if not memory_ids or among == ():
             return ()
-        asked: dict[str, object] = {"bank": bank_uid, "memories": memory_ids}
+        asked: dict[str, object] = {"prefix": prefix(bank_uid), "memories": memory_ids}
         if among is None:
             (found,) = await self._ask(SUBJECTS, asked)
         else:
@@ -198,13 +216,15 @@ def edges_statement(scope: Scope, kinds: Collection[LinkKind]) -> tuple[str, dic
     calls += [_BESIDE.format(name=name, side=side, order=order, passes=passes) for name, side, order in sides]
     columns = [f"[l IN links WHERE l[0] = '{_RELATIONSHIP[kind]}' | l[1..]][..$most]" for kind in stored]
     columns += [name for name, _, _ in sides]
-    given = values | {"bank": scope.bank_uid, "types": _types(scope), "links": LINKS_READ}
+    given = values | {"prefix": prefix(scope.bank_uid), "types": _types(scope), "links": LINKS_READ}
     return _EDGES.format(calls="".join(calls), columns=", ".join(columns)), given
 
 
 async def scan(ask: Ask, bank_uid: str, page: PageRequest) -> Page[Indexed]:
     """List what is stored of a bank."""
-    (rows,) = await ask(SCAN, {"bank": bank_uid, "after": page.after, "most": page.size + 1})
+    begin = prefix(bank_uid)
+    asked = {"prefix": begin, "after": page.after, "end": f"{begin}{LAST}", "most": page.size + 1}
+    (rows,) = await ask(SCAN, asked)
     shown = tuple(Indexed(memory_id, version) for memory_id, version in rows[: page.size])
     return Page(shown, shown[-1].memory_id if len(rows) > page.size else "")
 

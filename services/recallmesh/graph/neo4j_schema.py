@@ -1,18 +1,22 @@
 """The schema of the graph in Neo4j: its versions, each a list of statements that may be run again.
 
 - ``(:Bank {uid, memories})``: how many live memories it has; whoever writes to a bank locks it first.
-- ``(:Memory {bank, id, version, live})``: a live one also has ``type``, ``tags``, ``recency``, ``entities`` (the ids of
+- ``(:Memory {key, id, version, live})``: a live one also has ``type``, ``tags``, ``recency``, ``entities`` (the ids of
   those that it mentions) and, if it lies in a document, ``document`` and ``position``. One that is not live is a
   removal to remember or, of version 0, one that a link names and that has not come yet.
-- ``(:Entity {bank, id, name, kind, version})``, and ``(:Name {bank, key, entity})-[:NAMES]->(:Entity)`` for each key.
-- ``(:Memory)-[:MENTIONS {bank, entity, type, recency}]->(:Entity)``: repeats what its ends hold, so that an entity's
-  most recent memories of a type are the first entries of a range of the index.
+- ``(:Entity {key, id, name, kind, version})``, and ``(:Name {key, name, entity})-[:NAMES]->(:Entity)`` for each folded
+  name.
+- ``(:Memory)-[:MENTIONS {subject, recency}]->(:Entity)``: the subject is the entity and the memory's type, so that an
+  entity's most recent memories of a type are the first entries of a range of the index.
 - ``(:Memory)-[:SEMANTIC {weight}]->(:Memory)`` from the memory that named the link; it holds from both ends.
 - ``(cause:Memory)-[:CAUSES {weight}]->(effect:Memory)``, named by the effect.
+
+Keys, subjects and documents begin with their bank. A key of one property is found in half the time of one of two.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 VERSION = 1
 """The version of the schema that this version of recallmesh reads and writes."""
@@ -21,11 +25,11 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     1: (
         "CREATE CONSTRAINT recallmesh_schema IF NOT EXISTS FOR (s:RecallmeshSchema) REQUIRE s.part IS UNIQUE",
         "CREATE CONSTRAINT recallmesh_bank IF NOT EXISTS FOR (b:Bank) REQUIRE b.uid IS UNIQUE",
-        "CREATE CONSTRAINT recallmesh_memory IF NOT EXISTS FOR (m:Memory) REQUIRE (m.bank, m.id) IS UNIQUE",
-        "CREATE CONSTRAINT recallmesh_entity IF NOT EXISTS FOR (e:Entity) REQUIRE (e.bank, e.id) IS UNIQUE",
-        "CREATE CONSTRAINT recallmesh_name IF NOT EXISTS FOR (n:Name) REQUIRE (n.bank, n.key, n.entity) IS UNIQUE",
-        "CREATE INDEX recallmesh_place IF NOT EXISTS FOR (m:Memory) ON (m.bank, m.document, m.position)",
-        "CREATE INDEX recallmesh_recent IF NOT EXISTS FOR ()-[c:MENTIONS]-() ON (c.bank, c.entity, c.type, c.recency)",
+        "CREATE CONSTRAINT recallmesh_memory IF NOT EXISTS FOR (m:Memory) REQUIRE m.key IS UNIQUE",
+        "CREATE CONSTRAINT recallmesh_entity IF NOT EXISTS FOR (e:Entity) REQUIRE e.key IS UNIQUE",
+        "CREATE CONSTRAINT recallmesh_name IF NOT EXISTS FOR (n:Name) REQUIRE (n.key, n.entity) IS UNIQUE",
+        "CREATE INDEX recallmesh_place IF NOT EXISTS FOR (m:Memory) ON (m.document, m.position)",
+        "CREATE INDEX recallmesh_recent IF NOT EXISTS FOR ()-[c:MENTIONS]-() ON (c.subject, c.recency)",
     ),
 }
 """What makes each version of the one before it. Never changed once released: what differs is a version of its own."""
@@ -39,6 +43,11 @@ RETURN s.version"""
 MEMORIES = "MATCH (b:Bank) RETURN sum(b.memories)"
 CLOCK = "RETURN datetime.realtime().epochMillis"
 SERVER = "CALL dbms.components() YIELD name, versions, edition RETURN versions[0] + ' ' + edition"
+
+
+def prefix(bank_uid: str) -> str:
+    """Return what the keys of a bank begin with; those of no two banks do with the same."""
+    return f"{quote(bank_uid, safe='')}/"
 
 
 def fault(version: int | None) -> str:

@@ -4,6 +4,8 @@ from typing import assert_never
 
 from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest
 
+_TRUE, _FALSE = "m.tags IS NOT NULL", "m.tags IS NULL"
+"""Of whatever a test is asked of. The words themselves the server would work out, and then find no use for an index."""
 Condition = tuple[str, dict[str, object]]
 """Cypher over a memory named ``m``, and its parameters."""
 
@@ -11,7 +13,8 @@ Condition = tuple[str, dict[str, object]]
 def condition(test: TagTest) -> Condition:
     """Translate a tag test. Tests of one shape have one text, so that the server plans it once."""
     values: dict[str, object] = {}
-    return _translated(test, values), values
+    text = _translated(test, values)
+    return "true" if text == _TRUE else text, values
 
 
 def _translated(test: TagTest, values: dict[str, object]) -> str:
@@ -19,9 +22,9 @@ def _translated(test: TagTest, values: dict[str, object]) -> str:
         case TagLeaf():
             return _leaf(test, values)
         case TagAnd(parts):
-            return _joined(parts, values, " AND ", "true")
+            return _joined(parts, values, " AND ", _TRUE)
         case TagOr(parts):
-            return _joined(parts, values, " OR ", "false")
+            return _joined(parts, values, " OR ", _FALSE)
         case TagNot(part):
             return f"NOT ({_translated(part, values)})"
         case _:
@@ -35,7 +38,7 @@ def _joined(parts: tuple[TagTest, ...], values: dict[str, object], word: str, em
 def _leaf(leaf: TagLeaf, values: dict[str, object]) -> str:
     tags = sorted(leaf.tags)
     if not tags:
-        return "size(m.tags) = 0" if leaf.mode is TagMode.EXACT else "true"
+        return "size(m.tags) = 0" if leaf.mode is TagMode.EXACT else _TRUE
     # Only the parameter's name is put into the text; the tags themselves travel as values.
     name = f"tags{len(values)}"
     values[name] = tags

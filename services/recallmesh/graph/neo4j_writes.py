@@ -11,6 +11,7 @@ from typing import Any
 from recallmesh.core.arm import IndexEntry, Removal
 from recallmesh.core.memory import Mention
 from recallmesh.graph.names import stored_keys
+from recallmesh.graph.neo4j_schema import prefix
 from recallmesh.graph.recency import recency_of
 from recallmesh.graph.store import Node
 
@@ -28,7 +29,7 @@ MERGE (b:Bank {uid: $bank}) ON CREATE SET b.memories = 0
 SET b.held = true
 WITH b
 UNWIND $rows AS row
-OPTIONAL MATCH (m:Memory {bank: $bank, id: row.id})
+OPTIONAL MATCH (m:Memory {key: $prefix + row.id}) USING INDEX SEEK m:Memory(key)
 WITH row, m
 WHERE m IS NULL OR m.version < row.version OR (m.version = row.version AND (m.live OR m.version = 0 OR row.removes))
 RETURN collect([row.id, m IS NOT NULL AND m.version > 0 AND m.live, coalesce(m.version, 0)])"""
@@ -36,7 +37,7 @@ RETURN collect([row.id, m IS NOT NULL AND m.version > 0 AND m.live, coalesce(m.v
 # What the memories themselves said.
 CLEAR_MENTIONS = """
 UNWIND $ids AS id
-MATCH (m:Memory {bank: $bank, id: id})-[c:MENTIONS]->(e)
+MATCH (m:Memory {key: $prefix + id})-[c:MENTIONS]->(e) USING INDEX SEEK m:Memory(key)
 DELETE c
 WITH DISTINCT e
 WHERE NOT EXISTS { (e)<-[:MENTIONS]-() }
@@ -47,33 +48,33 @@ DETACH DELETE e
 RETURN count(*)"""
 CLEAR_LINKS = """
 UNWIND $ids AS id
-MATCH (m:Memory {bank: $bank, id: id})
+MATCH (m:Memory {key: $prefix + id}) USING INDEX SEEK m:Memory(key)
 CALL (m) { MATCH (m)-[l:SEMANTIC]->() DELETE l }
 CALL (m) { MATCH (m)<-[l:CAUSES]-() DELETE l }
 RETURN count(*)"""
 # What others named of a text that is no more.
 CLEAR_LIKENESS = """
 UNWIND $ids AS id
-MATCH (m:Memory {bank: $bank, id: id})<-[l:SEMANTIC]-()
+MATCH (m:Memory {key: $prefix + id})<-[l:SEMANTIC]-() USING INDEX SEEK m:Memory(key)
 DELETE l
 RETURN count(*)"""
 
 MEMORIES = """
 UNWIND $rows AS row
-MERGE (m:Memory {bank: $bank, id: row.id})
-SET m += row.set, m.live = true
+MERGE (m:Memory {key: $prefix + row.id})
+SET m += row.set, m.id = row.id, m.live = true
 WITH count(*) AS written
 MATCH (b:Bank {uid: $bank}) SET b.memories = b.memories + $born
 RETURN written"""
 EXPECTED = """
 UNWIND $ids AS id
-MERGE (m:Memory {bank: $bank, id: id}) ON CREATE SET m.version = 0, m.live = false
+MERGE (m:Memory {key: $prefix + id}) ON CREATE SET m.id = id, m.version = 0, m.live = false
 RETURN count(*)"""
 ENTITIES = """
 UNWIND $rows AS row
-MERGE (e:Entity {bank: $bank, id: row.id})
+MERGE (e:Entity {key: $prefix + row.id})
 WITH e, row, coalesce(e.version, 0) AS before WHERE row.version >= before
-SET e.name = row.name, e.kind = row.kind, e.version = row.version
+SET e.id = row.id, e.name = row.name, e.kind = row.kind, e.version = row.version
 WITH e, row, before
 CALL (e, row, before) {
   WITH e, row, before WHERE before > 0 AND row.version > before
@@ -82,32 +83,32 @@ CALL (e, row, before) {
 }
 WITH e, row
 UNWIND row.keys AS key
-MERGE (n:Name {bank: $bank, key: key, entity: row.id})
+MERGE (n:Name {key: $prefix + key, entity: row.id}) ON CREATE SET n.name = key
 MERGE (n)-[:NAMES]->(e)
 RETURN count(*)"""
 MENTIONS = """
 UNWIND $rows AS row
-MATCH (m:Memory {bank: $bank, id: row.memory})
-MATCH (e:Entity {bank: $bank, id: row.entity})
-CREATE (m)-[:MENTIONS {bank: $bank, entity: row.entity, type: row.type, recency: row.recency}]->(e)
+MATCH (m:Memory {key: $prefix + row.memory}) USING INDEX SEEK m:Memory(key)
+MATCH (e:Entity {key: $prefix + row.entity}) USING INDEX SEEK e:Entity(key)
+CREATE (m)-[:MENTIONS {subject: $prefix + row.entity + '/' + row.type, recency: row.recency}]->(e)
 RETURN count(*)"""
 SEMANTIC = """
 UNWIND $rows AS row
-MATCH (m:Memory {bank: $bank, id: row.memory})
-MATCH (o:Memory {bank: $bank, id: row.other})
+MATCH (m:Memory {key: $prefix + row.memory}) USING INDEX SEEK m:Memory(key)
+MATCH (o:Memory {key: $prefix + row.other}) USING INDEX SEEK o:Memory(key)
 CREATE (m)-[:SEMANTIC {weight: row.weight}]->(o)
 RETURN count(*)"""
 CAUSES = """
 UNWIND $rows AS row
-MATCH (m:Memory {bank: $bank, id: row.memory})
-MATCH (o:Memory {bank: $bank, id: row.other})
+MATCH (m:Memory {key: $prefix + row.memory}) USING INDEX SEEK m:Memory(key)
+MATCH (o:Memory {key: $prefix + row.other}) USING INDEX SEEK o:Memory(key)
 CREATE (o)-[:CAUSES {weight: row.weight}]->(m)
 RETURN count(*)"""
 
 REMOVE = """
 UNWIND $rows AS row
-MERGE (m:Memory {bank: $bank, id: row.id})
-SET m.version = row.version, m.live = false
+MERGE (m:Memory {key: $prefix + row.id})
+SET m.id = row.id, m.version = row.version, m.live = false
 REMOVE m.type, m.tags, m.recency, m.entities, m.document, m.position
 WITH count(*) AS removed
 MATCH (b:Bank {uid: $bank}) SET b.memories = b.memories - $died
@@ -117,7 +118,7 @@ DROP_MEMORIES = """
 MATCH (b:Bank {uid: $bank}) SET b.held = true
 WITH b
 CALL () {
-  MATCH (m:Memory) WHERE m.bank = $bank AND m.id IS NOT NULL
+  MATCH (m:Memory) USING INDEX SEEK m:Memory(key) WHERE m.key STARTS WITH $prefix
   WITH m LIMIT $most
   DETACH DELETE m
   RETURN count(*) AS dropped
@@ -127,7 +128,7 @@ DROP_ENTITIES = """
 MATCH (b:Bank {uid: $bank}) SET b.held = true
 WITH b
 CALL () {
-  MATCH (e:Entity) WHERE e.bank = $bank AND e.id IS NOT NULL
+  MATCH (e:Entity) USING INDEX SEEK e:Entity(key) WHERE e.key STARTS WITH $prefix
   WITH e LIMIT $most
   OPTIONAL MATCH (n)-[:NAMES]->(e)
   DETACH DELETE n
@@ -147,7 +148,7 @@ async def put(change: Change, bank_uid: str, nodes: tuple[Node, ...]) -> None:
         if held is None or held.entry.version <= node.entry.version:
             newest[node.entry.memory_id] = node
     rows = [{"id": m, "version": newest[m].entry.version, "removes": False} for m in sorted(newest)]
-    (claimed,) = await change(LOCK, {"bank": bank_uid, "rows": rows})
+    (claimed,) = await change(LOCK, {**_bank(bank_uid), "rows": rows})
     written = [newest[memory_id] for memory_id, _, _ in claimed]
     if not written:
         return
@@ -159,12 +160,12 @@ async def put(change: Change, bank_uid: str, nodes: tuple[Node, ...]) -> None:
     )
     entries = [node.entry for node in written]
     born = sum(not live for _, live, _ in claimed)
-    await _each(change, MEMORIES, bank_uid, [_memory(entry) for entry in entries], born=born)
+    await _each(change, MEMORIES, bank_uid, [_memory(bank_uid, entry) for entry in entries], born=born)
     alike = [_link(node.entry, link.memory_id, link.weight) for node in written for link in _once(node)]
     causes = [_link(entry, cause, weight) for entry in entries for cause, weight in _causes(entry).items()]
     expected = sorted({str(row["other"]) for row in (*alike, *causes)} - newest.keys())
     if expected:
-        await change(EXPECTED, {"bank": bank_uid, "ids": expected})
+        await change(EXPECTED, {**_bank(bank_uid), "ids": expected})
     await _each(change, ENTITIES, bank_uid, entity_rows(entries))
     await _each(change, MENTIONS, bank_uid, [row for entry in entries for row in _mentions(entry)])
     await _each(change, SEMANTIC, bank_uid, alike)
@@ -177,7 +178,7 @@ async def delete(change: Change, bank_uid: str, removals: tuple[Removal, ...]) -
     for removal in removals:
         newest[removal.memory_id] = max(removal.version, newest.get(removal.memory_id, 0))
     rows = [{"id": memory_id, "version": newest[memory_id], "removes": True} for memory_id in sorted(newest)]
-    (claimed,) = await change(LOCK, {"bank": bank_uid, "rows": rows})
+    (claimed,) = await change(LOCK, {**_bank(bank_uid), "rows": rows})
     if not claimed:
         return
     known = [memory_id for memory_id, _, version in claimed if version]
@@ -189,10 +190,10 @@ async def delete(change: Change, bank_uid: str, removals: tuple[Removal, ...]) -
 async def drop_some(change: Change, bank_uid: str) -> bool:
     """Take some of a bank out; return whether there may be more."""
     for statement in (DROP_MEMORIES, DROP_ENTITIES):
-        (dropped,) = await change(statement, {"bank": bank_uid, "most": DROPPED})
+        (dropped,) = await change(statement, {**_bank(bank_uid), "most": DROPPED})
         if dropped:
             return True
-    await change(DROP_BANK, {"bank": bank_uid})
+    await change(DROP_BANK, _bank(bank_uid))
     return False
 
 
@@ -222,18 +223,22 @@ def entity_rows(entries: Iterable[IndexEntry]) -> list[dict[str, object]]:
 
 async def _clear(change: Change, bank_uid: str, *, known: list[str], reworded: list[str]) -> None:
     if known:
-        await change(CLEAR_MENTIONS, {"bank": bank_uid, "ids": known})
-        await change(CLEAR_LINKS, {"bank": bank_uid, "ids": known})
+        await change(CLEAR_MENTIONS, {**_bank(bank_uid), "ids": known})
+        await change(CLEAR_LINKS, {**_bank(bank_uid), "ids": known})
     if reworded:
-        await change(CLEAR_LIKENESS, {"bank": bank_uid, "ids": reworded})
+        await change(CLEAR_LIKENESS, {**_bank(bank_uid), "ids": reworded})
 
 
 async def _each(change: Change, statement: str, bank_uid: str, rows: list[dict[str, object]], **values: object) -> None:
     if rows:
-        await change(statement, {"bank": bank_uid, "rows": rows, **values})
+        await change(statement, {**_bank(bank_uid), "rows": rows, **values})
 
 
-def _memory(entry: IndexEntry) -> dict[str, object]:
+def _bank(bank_uid: str) -> dict[str, object]:
+    return {"bank": bank_uid, "prefix": prefix(bank_uid)}
+
+
+def _memory(bank_uid: str, entry: IndexEntry) -> dict[str, object]:
     within = bool(entry.document_id)
     return {
         "id": entry.memory_id,
@@ -244,7 +249,7 @@ def _memory(entry: IndexEntry) -> dict[str, object]:
             "recency": recency_of(entry),
             "entities": sorted({mention.entity_id for mention in entry.mentions}),
             # What is absent is taken away: only what lies in a document is in the index of places.
-            "document": entry.document_id if within else None,
+            "document": prefix(bank_uid) + entry.document_id if within else None,
             "position": entry.position if within else None,
         },
     }
