@@ -35,11 +35,14 @@ INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 
 @asynccontextmanager
 async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
-    """Open the ledger; several processes of one machine may."""
+    """Open the ledger; several processes of one machine may, on PostgreSQL those of any."""
     from recallmesh.ledger import open_ledger
 
     make_private(settings.data)
-    async with open_ledger(settings.ledger_url) as ledger:
+    own = settings.ledger
+    async with open_ledger(
+        settings.ledger_url, readers=own.readers, writers=own.writers, timeout_s=own.timeout_s
+    ) as ledger:
         yield ledger
 
 

@@ -44,8 +44,17 @@ def default_data() -> Path:
 class LedgerSettings(BaseModel, extra="forbid", frozen=True):
     """The system of record."""
 
-    url: str | None = None
-    """Where the ledger is, as an SQLAlchemy URL. Absent: ``ledger.db`` (SQLite) in ``data``."""
+    url: str | None = Field(default=None, repr=False)
+    """Where the ledger is, as a URL: ``sqlite:////folder/ledger.db`` or ``postgresql://user:password@host/database``.
+    What follows a question mark goes to libpq (``?sslmode=verify-full``), which also reads ``PGPASSWORD`` and
+    ``PGPASSFILE``. Absent: ``ledger.db`` (SQLite) in ``data``."""
+    readers: int = Field(default=4, ge=1, le=64)
+    """The most connections that a process reads the ledger by at once."""
+    writers: int = Field(default=4, ge=1, le=64)
+    """The most connections to PostgreSQL that a process writes the ledger by at once; SQLite has one writer."""
+    timeout_s: float = Field(default=30.0, ge=1, le=3600)
+    """How long, in seconds, PostgreSQL may take for one statement. One that says nothing for two seconds more is taken
+    to be gone."""
 
 
 class EventSettings(BaseModel, extra="forbid", frozen=True):

@@ -1,13 +1,15 @@
 """What the ledger's contract tests stand on: a ledger of each backend, and short ways to say what is written."""
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from databases import database
+from sqlalchemy import Connection, make_url
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankRef, BankStats
@@ -17,6 +19,7 @@ from recallmesh.core.memory import FactType, Memory, Mention
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.write import ChunkWrite, Commit, DocumentWrite, NewEntity, OutboxRow, RequestRecord, Write
+from recallmesh.ledger.database import backend_of
 from recallmesh.ledger.sql import open_ledger
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -107,14 +110,52 @@ class Backend:
 
     url: str
 
+    @property
+    def kind(self) -> str:
+        return make_url(self.url).get_backend_name()
+
     def open(self, **parts) -> AbstractAsyncContextManager[Ledger]:
         return open_ledger(self.url, **parts)
 
+    def connect(self) -> AbstractContextManager[Connection]:
+        """Reach into the database past the ledger."""
+        return reach(self.url)
 
-@pytest.fixture(params=["sqlite"])
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    assert request.param == "sqlite"  # PostgreSQL joins here
-    return Backend(f"sqlite:///{tmp_path}/new/folder/ledger.db")
+
+@contextmanager
+def reach(url: str) -> Iterator[Connection]:
+    engine = backend_of(url).engine(writes=True)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+KINDS = ("sqlite", pytest.param("postgres", marks=pytest.mark.stores))
+
+
+@contextmanager
+def made(kind: str, folder: Path, *, migrated: bool) -> Iterator[Backend]:
+    """A new database; one in a file is migrated when it is opened."""
+    if kind == "sqlite":
+        yield Backend(f"sqlite:///{folder}/new/folder/ledger.db")
+    else:
+        with database(migrated=migrated) as url:
+            yield Backend(url)
+
+
+@pytest.fixture(params=KINDS)
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    with made(request.param, tmp_path, migrated=True) as backend:
+        yield backend
+
+
+@pytest.fixture(params=KINDS)
+def bare(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    """A database that was never migrated."""
+    with made(request.param, tmp_path, migrated=False) as backend:
+        yield backend
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from contract.ledger_bed import (
     Backend,
     Bed,
     backend,
+    bare,
     bed,
     chunk,
     entity,
@@ -29,8 +30,9 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import UpdateMode
 from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.write import DocumentWrite, RequestRecord, Write
+from recallmesh.ledger.upkeep import migrate_ledger
 
-__all__ = ["backend", "bed"]
+__all__ = ["backend", "bare", "bed"]
 
 
 async def test_a_memory_is_read_back_as_it_was_written(bed: Bed):
@@ -310,12 +312,13 @@ async def test_two_open_at_once_write_and_read_the_same(backend: Backend):
             assert [memory.position for memory in await each.memories()] == list(range(20))
 
 
-async def test_a_new_database_may_be_opened_by_many_at_once(backend: Backend):
+async def test_a_new_database_may_be_opened_by_many_at_once(bare: Backend):
     async def use(number: int) -> None:
-        async with backend.open() as ledger:
+        await migrate_ledger(bare.url)
+        async with bare.open() as ledger:
             await ledger.check()
             await new_bank(ledger, f"bank{number}")
 
     await asyncio.gather(*(use(number) for number in range(5)))
-    async with backend.open() as ledger:
+    async with bare.open() as ledger:
         assert len((await ledger.list_banks("default", PageRequest())).rows) == 5

@@ -1,14 +1,27 @@
 """The ledger's contract: banks, memories, documents, entities and tags read, listed, changed and deleted."""
 
-import sqlite3
 from dataclasses import replace
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from contract.ledger_bed import ARMS, LATER, NOW, Backend, Bed, backend, bed, chunk, entity, fact, new_bank, uid
-from sqlalchemy import create_engine
+from contract.ledger_bed import (
+    ARMS,
+    LATER,
+    NOW,
+    Backend,
+    Bed,
+    backend,
+    bare,
+    bed,
+    chunk,
+    entity,
+    fact,
+    new_bank,
+    uid,
+)
+from sqlalchemy import text
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, BankStats, ExtractionMode, RetainTuning
@@ -31,9 +44,9 @@ from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
 from recallmesh.ledger.config import config_from_plain, config_to_plain
 from recallmesh.ledger.migration import alembic_config
 from recallmesh.ledger.schema import HEAD, metadata
-from recallmesh.ledger.sql import migrate
+from recallmesh.ledger.upkeep import migrate_ledger
 
-__all__ = ["backend", "bed"]
+__all__ = ["backend", "bare", "bed"]
 
 CONFIG = BankConfig(
     recall=RecallTuning(
@@ -278,30 +291,27 @@ async def test_candidates_are_bounded_but_the_named_one_is_among_them(bed: Bed):
     assert "Smith" in {one.name for one in found}
 
 
-async def test_a_database_without_its_schema_is_not_ready(backend: Backend):
-    async with backend.open():
-        pass
-    with sqlite3.connect(backend.url.removeprefix("sqlite:///")) as connection:
-        connection.execute("DELETE FROM alembic_version")
-    connection.close()
-    with pytest.raises(NotReady, match="migrated first"):
-        async with backend.open(migrate=False):
-            pass
+async def test_a_database_without_its_schema_is_not_ready(bare: Backend):
+    with pytest.raises(NotReady, match="recallmesh migrate"):
+        async with bare.open(migrate=False) as ledger:
+            await ledger.check()
+    await migrate_ledger(bare.url)
+    async with bare.open(migrate=False) as ledger:
+        await ledger.check()
 
 
-async def test_a_database_of_a_newer_version_is_not_touched(backend: Backend):
-    await migrate(backend.url)
-    with sqlite3.connect(backend.url.removeprefix("sqlite:///")) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
+async def test_a_database_of_a_newer_version_is_not_touched(bare: Backend):
+    await migrate_ledger(bare.url)
+    with bare.connect() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(NotReady, match="newer"):
-        await migrate(backend.url)
+        await migrate_ledger(bare.url)
 
 
-async def test_what_is_no_database_is_unavailable(backend: Backend, tmp_path):
+async def test_what_is_no_database_is_unavailable(tmp_path):
     (tmp_path / "broken.db").write_bytes(b"no database at all" * 1000)
     with pytest.raises(StoreUnavailable):
-        async with replace(backend, url=f"sqlite:///{tmp_path}/broken.db").open():
+        async with Backend(f"sqlite:///{tmp_path}/broken.db").open():
             pass
 
 
@@ -312,11 +322,10 @@ async def test_a_closed_ledger_is_unavailable(backend: Backend):
         await ledger.check()
 
 
-async def test_the_migrations_make_the_schema_that_the_code_uses(backend: Backend):
-    await migrate(backend.url)
-    await migrate(backend.url)
+async def test_the_migrations_make_the_schema_that_the_code_uses(bare: Backend):
+    first = await migrate_ledger(bare.url)
+    again = await migrate_ledger(bare.url)
+    assert [(one.before, one.after) for one in (first, again)] == [("", HEAD), (HEAD, HEAD)]
     assert ScriptDirectory.from_config(alembic_config()).get_heads() == [HEAD]
-    engine = create_engine(backend.url)
-    with engine.connect() as connection:
+    with bare.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-    engine.dispose()

@@ -1,16 +1,26 @@
-# ruff: noqa: F811 - fixtures are arguments
 """The ledger's contract: entities merged, split and named, and whom they are met with."""
 
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from alembic import command
-from contract.ledger_bed import ARMS, LATER, NOW, Backend, Bed, backend, bed, chunk, entity, fact, uid  # noqa: F401
-from sqlalchemy import Select
-from sqlalchemy.dialects import postgresql
+from contract.ledger_bed import (
+    ARMS,
+    LATER,
+    NOW,
+    Backend,
+    Bed,
+    backend,
+    bare,
+    bed,
+    chunk,
+    entity,
+    fact,
+    uid,
+)
+from sqlalchemy import text
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.entity_ledger import EntitySplit
@@ -18,10 +28,11 @@ from recallmesh.core.errors import BankNotFound, EntityNotFound, NameTaken, NotR
 from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.memory import MemoryState, Mention
 from recallmesh.core.page import PageRequest
-from recallmesh.ledger import acquaintance, banks, keys
-from recallmesh.ledger.database import writing_engine
+from recallmesh.ledger.database import backend_of
 from recallmesh.ledger.migration import alembic_config
-from recallmesh.ledger.sql import open_ledger
+from recallmesh.ledger.upkeep import migrate_ledger
+
+__all__ = ["backend", "bare", "bed"]
 
 ALICE, BOB, CARO = entity("Alice Chen", "Ally"), entity("Bob Moe"), entity("Caro Vik")
 
@@ -296,35 +307,23 @@ async def test_a_large_merge_takes_its_time_once(bed: Bed):
     assert len(rows) == 2000
 
 
-async def test_a_ledger_of_the_first_schema_learns_whose_its_names_are(tmp_path: Path):
-    url = f"sqlite:///{tmp_path}/ledger.db"
-    engine = writing_engine(url)
+async def test_a_ledger_of_the_first_schema_learns_whose_its_names_are(bare: Backend):
+    engine = backend_of(bare.url).migrating_engine()
     with engine.begin() as connection:
         config = alembic_config()
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
-        connection.exec_driver_sql("INSERT INTO banks VALUES ('u', 'default', 'bank', '', '{}', 1, 0)")
+        connection.execute(text("INSERT INTO banks VALUES ('u', 'default', 'bank', '', '{}', 1, 0)"))
         for name, aliases in (("Alice Chen", '["Dr. Chen","Door Dash"]'), ("DoorDash", '["Alice  CHEN"]')):
-            row = ("u", name, name, name.casefold(), "person", aliases)
-            connection.exec_driver_sql("INSERT INTO entities VALUES (?, ?, ?, ?, 0, ?, ?, 0)", row)
-            connection.exec_driver_sql("INSERT INTO memory_entities VALUES ('u', ?, 'm', 0)", (name,))
+            row = {"id": name, "name": name, "key": name.casefold(), "aliases": aliases}
+            entity_row = text("INSERT INTO entities VALUES ('u', :id, :name, :key, false, 'person', :aliases, 0)")
+            connection.execute(entity_row, row)
+            connection.execute(text("INSERT INTO memory_entities VALUES ('u', :id, 'm', 0)"), {"id": name})
     engine.dispose()
-    async with open_ledger(url) as ledger:
+    assert (await migrate_ledger(bare.url)).before == "0001"
+    async with bare.open() as ledger:
         assert {one.id for one in await ledger.entities_like("u", ("doordash",))} == {"Alice Chen", "DoorDash"}
         for name in ("Door Dash", "Dr. Chen", "Alice Chen"):
             with pytest.raises(NameTaken) as caught:
                 await ledger.add_alias("u", "DoorDash", name, ARMS, LATER)
             assert caught.value.metadata["entity"] == "Alice Chen"
-
-
-def test_the_statements_about_names_are_postgresqls_too():
-    statements = (
-        *(value for module in (keys, acquaintance, banks) for value in vars(module).values() if is_statement(value)),
-    )
-    assert len(statements) >= 6
-    for statement in statements:
-        assert "json_each" not in str(statement.compile(dialect=postgresql.dialect()))
-
-
-def is_statement(value: object) -> bool:
-    return isinstance(value, Select)

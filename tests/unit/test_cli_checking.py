@@ -64,6 +64,7 @@ def test_warnings_are_no_failure(given, capsys):
 def test_secrets_are_not_shown():
     assert shown(SecretStr("hush")) == "(secret)"
     assert shown("postgresql://me:hush@host/db") == "postgresql://me:(secret)@host/db"
+    assert shown("postgresql://db/x?user=me&password=hush&a=b") == "postgresql://db/x?user=me&password=(secret)&a=b"
     assert shown("127.0.0.1:7070") == "127.0.0.1:7070"
 
 

@@ -5,7 +5,7 @@ import structlog
 from sqlalchemy import text
 
 from recallmesh.core.errors import NotReady, StoreUnavailable
-from recallmesh.ledger.database import open_database
+from recallmesh.ledger.database import backend_of, open_database
 
 FILL = text("INSERT INTO kept (said) VALUES (:said)")
 TOLD = "Ida's hidden word"
@@ -13,7 +13,7 @@ TOLD = "Ida's hidden word"
 
 @pytest.fixture
 async def database(tmp_path):
-    async with open_database(f"sqlite:///{tmp_path}/ledger.db", readers=1) as opened:
+    async with open_database(backend_of(f"sqlite:///{tmp_path}/ledger.db")) as opened:
         await opened.write(lambda connection: connection.exec_driver_sql("CREATE TABLE kept (said TEXT)"))
         yield opened
 
@@ -53,4 +53,4 @@ async def test_what_was_told_is_not_taken_for_the_drivers_word(database, told):
 
 
 async def test_a_missing_table_is_a_schema_to_be_migrated(database):
-    await fails(database, NotReady, "migrated first", statement=text("INSERT INTO gone VALUES (:said)"))
+    await fails(database, NotReady, "recallmesh migrate", statement=text("INSERT INTO gone VALUES (:said)"))

@@ -138,7 +138,7 @@ async def test_a_process_that_waited_for_a_store_serves_once_it_has_it(tmp_path)
             assert await RemoteArm(ArmName.KEYWORD, channel).search(ArmQuery("u1", "q")) == ()
 
 
-@pytest.mark.parametrize("url", ["nonsense", "postgresql://someone:secret@db/mesh", "oracle+x://"])
+@pytest.mark.parametrize("url", ["nonsense", "postgresql+pg8000://someone:secret@db/mesh", "oracle+x://"])
 async def test_a_ledger_that_cannot_be_ends_the_process_by_its_fault(tmp_path, url):
     settings = Settings(data=tmp_path, serve=SERVE, ledger={"url": url})
     async with open_serving(settings, frozenset({Part.BANK})) as serving:

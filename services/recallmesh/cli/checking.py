@@ -15,8 +15,8 @@ from recallmesh.settings import PREFIX, Settings, load_settings
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts to which nothing goes over a network."""
-PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*@")
-"""The password in a URL."""
+PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*(?=@)|([?&]\w*password=)[^&]*")
+"""The password in a URL, where it belongs and among what follows the question mark."""
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def shown(value: object) -> str:
         return "-"
     if isinstance(value, SecretStr):
         return "(secret)"
-    return PASSWORD.sub(r"\1(secret)@", str(value))
+    return PASSWORD.sub(lambda found: f"{found[1] or found[2]}(secret)", str(value))
 
 
 def warnings(settings: Settings) -> Iterator[tuple[str, str]]:

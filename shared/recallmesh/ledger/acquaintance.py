@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, select
 
-from recallmesh.ledger.dialect import among_bound, bound
+from recallmesh.ledger.dialect import among_bound
 from recallmesh.ledger.rows import unpack
 from recallmesh.ledger.schema import memories, memory_entities
 
@@ -27,6 +27,6 @@ def met(connection: Connection, bank_uid: str, entity_ids: Sequence[str]) -> Map
     found: dict[str, frozenset[str]] = {}
     for entity_id in dict.fromkeys(entity_ids):
         recent = connection.execute(_RECENT, {"bank": bank_uid, "entity": entity_id}).scalars()
-        rows = connection.execute(_MENTIONED, {"bank": bank_uid, "ids": bound(recent)}).scalars()
+        rows = connection.execute(_MENTIONED, {"bank": bank_uid, "ids": list(recent)}).scalars()
         found[entity_id] = frozenset(other for packed in rows for other in unpack(packed)) - {entity_id}
     return found

@@ -9,7 +9,7 @@ from datetime import timedelta
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Table, Text, delete, insert, select
+from sqlalchemy import BigInteger, Column, Connection, Index, Table, Text, bindparam, delete, insert, select, tuple_
 
 from recallmesh.core.bank import Bank
 from recallmesh.core.entity import Entity
@@ -53,6 +53,11 @@ answers = Table(
     Index("answers_created", "created"),
 )
 
+_OLD = select(answers.c.tenant, answers.c.request_id).where(answers.c.created < bindparam("before"))
+_FORGET = delete(answers).where(
+    tuple_(answers.c.tenant, answers.c.request_id).in_(_OLD.with_for_update(skip_locked=True))
+)
+
 
 def once(work: Callable[[Connection], T]) -> Callable[[Connection], T]:
     """Return the work, done once for the request id of the call in hand; as it is where there is none."""
@@ -78,7 +83,7 @@ def _done_once(connection: Connection, call: Once, work: Callable[[Connection], 
             raise RequestIdReused(said, metadata={"request_id": call.request_id})
         return cast("T", _read(connection, call, json.loads(known.answer)))
     result = work(connection)
-    connection.execute(delete(answers).where(answers.c.created < to_us(call.at - KEPT_FOR)))
+    connection.execute(_FORGET, {"before": to_us(call.at - KEPT_FOR)})
     row = {
         "tenant": call.ref.tenant,
         "request_id": call.request_id,

@@ -14,15 +14,14 @@ from recallmesh.core.write import OutboxAction
 from recallmesh.ledger.config import config_from_plain, config_to_plain
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.moment import from_us, to_us
-from recallmesh.ledger.outbox import Due, put_rows
+from recallmesh.ledger.outbox import Due, forget_bank, put_rows
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.schema import banks, chunks, documents, entities, is_live, memories, memory_tags, outbox
 
 _OF_REF = select(banks).where(banks.c.tenant == bindparam("tenant"), banks.c.bank_id == bindparam("bank_id"))
 _OF_REF_LOCKED = _OF_REF.with_for_update()
 _UID = select(banks.c.uid).where(banks.c.uid == bindparam("bank"))
-_LOCK = _UID.with_for_update(read=True)
-_LOCK_ALONE = _UID.with_for_update()
+_LOCK = _UID.with_for_update(key_share=True)
 LAST_WORDS = 2
 """So many times as long as a retain's rows are its own, and nothing from before a bank's deletion still writes."""
 
@@ -94,7 +93,7 @@ class SqlBanks:
 
         def work(connection: Connection) -> None:
             bank = get_bank(connection, ref, lock=True)
-            connection.execute(delete(outbox).where(outbox.c.bank_uid == bank.uid))
+            forget_bank(connection, bank.uid)
             connection.execute(delete(banks).where(banks.c.uid == bank.uid))
             for due in (at, at + LAST_WORDS * self._own_for):
                 put_rows(connection, bank.uid, OutboxAction.DROP_BANK, [("", 0)], arms, Due(due))
@@ -106,12 +105,25 @@ class SqlBanks:
         return await self._database.read(lambda connection: _stats(connection, bank_uid))
 
 
-def lock_bank(connection: Connection, bank_uid: str, *, alone: bool = False) -> None:
-    """See that a bank is there and stays there until the transaction ends; raises ``BankNotFound``.
+def lock_bank(connection: Connection, bank_uid: str) -> None:
+    """See that a bank is there, and keep other writes of it out until the transaction ends; raises ``BankNotFound``."""
+    if not hold_bank(connection, bank_uid):
+        raise BankNotFound(bank_uid)
 
-    ``alone`` keeps other writes of the bank out meanwhile.
+
+def hold_bank(connection: Connection, bank_uid: str) -> bool:
+    """Keep other writes of a bank out until the transaction ends; tells whether there is one of this id.
+
+    Every write of what a bank holds begins with this, before it reads what it goes by: so it sees all that others wrote
+    in the bank, and nothing of it changes meanwhile. That is what SQLite's one writer gives by itself. Leases do not:
+    they skip rows that others hold, and wait for no bank.
     """
-    if connection.execute(_LOCK_ALONE if alone else _LOCK, {"bank": bank_uid}).first() is None:
+    return connection.execute(_LOCK, {"bank": bank_uid}).first() is not None
+
+
+def check_bank(connection: Connection, bank_uid: str) -> None:
+    """Return if a bank is there, without holding it; raises ``BankNotFound``."""
+    if connection.execute(_UID, {"bank": bank_uid}).first() is None:
         raise BankNotFound(bank_uid)
 
 
@@ -144,7 +156,7 @@ def get_bank(connection: Connection, ref: BankRef, *, lock: bool = False) -> Ban
 
 
 def _stats(connection: Connection, bank_uid: str) -> BankStats:
-    lock_bank(connection, bank_uid)
+    check_bank(connection, bank_uid)
 
     def count(query: Select[Any]) -> int:
         return int(connection.execute(query).scalar_one())

@@ -4,8 +4,9 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import Connection, Select, delete, exists, func, select, update
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.consolidation import ASKED, DUE, Backlog, Consolidated, Consolidation, HeldObservation, NewFact
@@ -13,7 +14,7 @@ from recallmesh.core.event import EventDraft, EventKind
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger import operations
-from recallmesh.ledger.banks import lock_bank
+from recallmesh.ledger.banks import hold_bank, lock_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.event_schema import events
@@ -115,23 +116,29 @@ class SqlConsolidation:
 
     async def start_consolidations(self, at: datetime) -> int:
         """Make an operation for each bank that is due, unless one has not ended yet; an idle poll takes no lock."""
-        due = select(consolidations.c.bank_uid).where(consolidations.c.due <= to_us(at))
+        busy = exists().where(
+            operation_rows.c.bank_uid == consolidations.c.bank_uid,
+            operation_rows.c.kind == OperationKind.CONSOLIDATE.value,
+            operation_rows.c.state.in_(_UNFINISHED),
+        )
+        free = select(consolidations.c.bank_uid).where(consolidations.c.due <= to_us(at), ~busy)
+        query = free.order_by(consolidations.c.due, consolidations.c.bank_uid)
+        found = await self._database.read(lambda connection: connection.execute(query).scalars().all())
+        return sum([await self._start(bank_uid, free, at) for bank_uid in found])
+
+    async def _start(self, bank_uid: str, free: Select[Any], at: datetime) -> int:
+        """Make a bank's operation if it is due still; a transaction of its own, which holds no other bank."""
+        operation = operations.new_operation(self._new_id, OperationKind.CONSOLIDATE, 0, at)
 
         def work(connection: Connection) -> int:
-            busy = exists().where(
-                operation_rows.c.bank_uid == consolidations.c.bank_uid,
-                operation_rows.c.kind == OperationKind.CONSOLIDATE.value,
-                operation_rows.c.state.in_(_UNFINISHED),
-            )
-            free = connection.execute(due.where(~busy).with_for_update(skip_locked=True)).scalars().all()
-            for bank_uid in free:
-                operation = operations.new_operation(self._new_id, OperationKind.CONSOLIDATE, 0, at)
-                operations.submit_operation(connection, bank_uid, operation, DUE, None)
-            connection.execute(delete(consolidations).where(among(consolidations.c.bank_uid, free)))
-            return len(free)
+            hold_bank(connection, bank_uid)
+            if connection.execute(free.where(consolidations.c.bank_uid == bank_uid)).first() is None:
+                return 0
+            operations.submit_operation(connection, bank_uid, operation, DUE, None)
+            connection.execute(delete(consolidations).where(consolidations.c.bank_uid == bank_uid))
+            return 1
 
-        found = await self._database.read(lambda connection: connection.execute(due.limit(1)).first())
-        return await self._database.write(work) if found is not None else 0
+        return await self._database.write(work)
 
     async def ask_again(self, bank_uid: str, due: datetime) -> None:
         """Make a bank due; one that is due already stays so."""
@@ -190,6 +197,7 @@ def _held(connection: Connection, bank_uid: str, ids: Iterable[str]) -> tuple[He
 
 
 def _ask(connection: Connection, bank_uid: str, operation: Operation) -> Operation:
+    lock_bank(connection, bank_uid)
     which = (
         (operation_rows.c.bank_uid == bank_uid)
         & (operation_rows.c.kind == OperationKind.CONSOLIDATE.value)

@@ -2,17 +2,66 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Boolean, ColumnElement, Connection, Select, Table, Text, bindparam, func, literal, select
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Dialect,
+    Engine,
+    Integer,
+    Select,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    bindparam,
+    func,
+    literal,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql.base import PGDDLCompiler
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
+
+from recallmesh.core.text import NUL
+
+
+class _Many(TypeDecorator[Any]):
+    """Strings or numbers bound as one value: a JSON array for SQLite, an array for PostgreSQL."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, kind: Literal["text", "number"]) -> None:
+        """Hold values of a kind."""
+        super().__init__()
+        self.kind = kind
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that the database knows."""
+        if dialect.name != "postgresql":
+            return dialect.type_descriptor(Text())
+        return dialect.type_descriptor(postgresql.ARRAY(Text() if self.kind == "text" else BigInteger()))
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> object:  # noqa: ANN401 (SQLAlchemy's signature)
+        """Return the value as the driver takes it; what PostgreSQL's texts cannot hold is no row's, and left out."""
+        if dialect.name != "postgresql":
+            return json.dumps(value)
+        return [one for one in value if NUL not in one] if self.kind == "text" else value
+
+
+_TEXTS, _NUMBERS = _Many("text"), _Many("number")
 
 
 class _Listed(FunctionElement[Any]):
-    """The strings of a JSON array, as a subquery."""
+    """The values of a ``_Many``, as a subquery."""
 
     name = "listed"
     inherit_cache = True
@@ -25,53 +74,61 @@ def _listed_sqlite(element: _Listed, compiler: SQLCompiler, **kw: Any) -> str:  
 
 @compiles(_Listed, "postgresql")
 def _listed_postgresql(element: _Listed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401 (the same)
-    return f"(SELECT jsonb_array_elements_text(CAST({compiler.process(element.clauses, **kw)} AS jsonb)))"
-
-
-class _Numbered(_Listed):
-    """The numbers of a JSON array, as a subquery."""
-
-    name = "numbered"
-    inherit_cache = True
-
-
-@compiles(_Numbered, "postgresql")
-def _numbered_postgresql(element: _Numbered, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401 (the same)
-    array = f"jsonb_array_elements_text(CAST({compiler.process(element.clauses, **kw)} AS jsonb))"
-    return f"(SELECT CAST({array} AS bigint))"
+    return f"(SELECT unnest({compiler.process(element.clauses, **kw)}))"
 
 
 def among(column: ColumnElement[Any], values: Iterable[str] | Iterable[int]) -> ColumnElement[bool]:
     """Test that a column has one of the values.
 
-    One bound JSON array instead of one parameter a value: the statement stays the same for any number of values, so
+    One bound array instead of one parameter a value: the statement stays the same for any number of values, so
     neither SQLAlchemy nor the driver compiles it again, and no limit on parameters applies.
     """
-    held = list(values)
-    array = literal(json.dumps(held))
-    return _is_in(column, _Numbered(array) if held and isinstance(held[0], int) else _Listed(array))
+    return _is_in(column, _Listed(literal(list(values), _many_of(column))))
 
 
 def among_bound(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Test that a column has one of the strings of a JSON array that is bound under a name when the statement runs.
+    """Test that a column has one of the values of a list that is bound under a name when the statement runs.
 
     For statements made once: to make one costs as much as a tenth of reading what it finds.
     """
-    return _is_in(column, _Listed(bindparam(name, type_=Text())))
+    return _is_in(column, _Listed(bindparam(name, type_=_many_of(column))))
 
 
-def among_bound_numbers(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Test the same of the numbers of a JSON array."""
-    return _is_in(column, _Numbered(bindparam(name, type_=Text())))
-
-
-def bound(values: Iterable[str] | Iterable[int]) -> str:
-    """Return the JSON array to bind."""
-    return json.dumps(list(values))
+def _many_of(column: ColumnElement[Any]) -> _Many:
+    return _NUMBERS if isinstance(column.type, Integer) else _TEXTS
 
 
 def _is_in(column: ColumnElement[Any], listed: _Listed) -> ColumnElement[bool]:
     return column.op("IN", is_comparison=True, return_type=Boolean())(listed)
+
+
+class _Held(FunctionElement[bool]):
+    """That a column is one of those that a query locks."""
+
+    name = "held"
+    type = Boolean()
+    inherit_cache = True
+
+
+@compiles(_Held, "sqlite")
+def _held_sqlite(element: _Held, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401 (the same)
+    column, query = (compiler.process(one, **kw) for one in element.clauses)
+    return f"{column} IN {query}"
+
+
+@compiles(_Held, "postgresql")
+def _held_postgresql(element: _Held, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401 (the same)
+    column, query = (compiler.process(one, **kw) for one in element.clauses)
+    return f"{column} = ANY(ARRAY{query})"  # not IN: that may run the query, and lock, once for each row
+
+
+def held_in_order(column: Column[Any], which: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Test that a row is one of those of which a condition is true, and lock all these first, in the column's order.
+
+    Two who change many of the same rows then wait for each other, but never in a ring.
+    """
+    locking = select(column).where(which).order_by(column).with_for_update()
+    return _Held(column, locking.correlate(None).scalar_subquery())
 
 
 def insert_new(connection: Connection, table: Table, rows: list[dict[str, object]]) -> None:
@@ -96,3 +153,18 @@ def in_one_row(query: Select[Any]) -> Select[Any]:
     """
     rows = query.subquery()
     return select(func.json_group_array(func.json_array(*rows.c)))
+
+
+class _BytewiseColumns(PGDDLCompiler):
+    """Makes columns of text whose order is that of their bytes, whatever the database's own is."""
+
+    def get_column_specification(self, column: Column[Any], **kw: Any) -> str:  # noqa: ANN401 (SQLAlchemy's signature)
+        """Return the column as it is made."""
+        if isinstance(column.type, String) and column.type.collation is None:
+            column.type = type(column.type)(column.type.length, collation="C")
+        return str(super().get_column_specification(column, **kw))  # type: ignore[no-untyped-call]
+
+
+def order_text_bytewise(engine: Engine) -> None:
+    """Let columns of text that this engine makes on PostgreSQL be ordered and compared as in SQLite."""
+    engine.dialect.ddl_compiler = _BytewiseColumns

@@ -14,7 +14,7 @@ from recallmesh.core.key import key_of
 from recallmesh.core.memory import Memory, Mention
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.write import NewEntity, Write
-from recallmesh.ledger.dialect import among, among_bound, bound, insert_new
+from recallmesh.ledger.dialect import among, among_bound, insert_new
 from recallmesh.ledger.entity_tables import entity_keys
 from recallmesh.ledger.keys import Key, became, claim, forget_keys, owners
 from recallmesh.ledger.moment import from_us, from_us_in_utc, to_us
@@ -123,7 +123,7 @@ def get_entity(connection: Connection, bank_uid: str, entity_id: str) -> Entity:
 
 def read_entities(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> list[Entity]:
     """Return those of the entities that are there, in no particular order."""
-    return _entities(connection, _OF_IDS, {"bank": bank_uid, "ids": bound(entity_ids)})
+    return _entities(connection, _OF_IDS, {"bank": bank_uid, "ids": list(entity_ids)})
 
 
 def list_entities(connection: Connection, bank_uid: str, page: PageRequest) -> Page[Entity]:
@@ -138,12 +138,12 @@ def entities_like(connection: Connection, bank_uid: str, keys: tuple[str, ...]) 
     Their memories are counted up to ``COUNTED``: the work does not grow with how often somebody was mentioned.
     """
     asked = frozenset(chain.from_iterable(words(key) for key in keys))
-    shared = {"bank": bank_uid, "words": bound(sorted(asked)), "most": max(CANDIDATES, len(keys))}
-    of_keys = connection.execute(_KEYED, {"bank": bank_uid, "keys": bound(keys)})
+    shared = {"bank": bank_uid, "words": sorted(asked), "most": max(CANDIDATES, len(keys))}
+    of_keys = connection.execute(_KEYED, {"bank": bank_uid, "keys": list(keys)})
     found = dict.fromkeys([*(row.id for row in of_keys), *connection.execute(_SHARED, shared).scalars()])
     if not found:
         return ()
-    rows = connection.execute(_LIKE, {"bank": bank_uid, "ids": bound(found)})
+    rows = connection.execute(_LIKE, {"bank": bank_uid, "ids": list(found)})
     return tuple(_entity(row, row.memory_count, row.last_mentioned) for row in rows)
 
 
@@ -269,7 +269,7 @@ def _all_words(name: str, key: str, aliases: str) -> frozenset[str]:
 
 
 def _by_key(connection: Connection, bank_uid: str, asked: Iterable[Key]) -> dict[Key, tuple[str, str, tuple[str, ...]]]:
-    found = connection.execute(_KEYED, {"bank": bank_uid, "keys": bound({key for key, _ in asked})})
+    found = connection.execute(_KEYED, {"bank": bank_uid, "keys": list({key for key, _ in asked})})
     return {
         (key, bool(is_label)): (entity_id, name, unpack(aliases)) for key, is_label, entity_id, name, aliases in found
     }
@@ -279,7 +279,7 @@ def _entities(connection: Connection, query: Select[Any], values: dict[str, obje
     rows = connection.execute(query, values).all()
     if not rows:
         return []
-    counted = connection.execute(_COUNTED, {"bank": values["bank"], "ids": bound(row.id for row in rows)})
+    counted = connection.execute(_COUNTED, {"bank": values["bank"], "ids": [row.id for row in rows]})
     counts = {entity_id: (number, last) for entity_id, number, last in counted}
     # An export may bring one that nothing mentions: what did was about to go.
     return [_entity(row, *counts.get(row.id, (0, None))) for row in rows]

@@ -8,11 +8,11 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert,
 from sqlalchemy.dialects import postgresql, sqlite
 
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
-from recallmesh.core.errors import BankNotFound, FieldViolation, InvalidArgument, NotReady
+from recallmesh.core.errors import FieldViolation, InvalidArgument, NotReady
 from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind, decided
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.write import Write, WrittenDocument
-from recallmesh.ledger.banks import lock_bank
+from recallmesh.ledger.banks import check_bank, lock_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.event_schema import event_heads, events, security_events
@@ -26,7 +26,6 @@ DIGITS = 12
 
 _PUT = insert(events)
 _PUT_DECISIONS = insert(security_events)
-_EXISTS = select(banks.c.uid).where(banks.c.uid == bindparam("bank"))
 _HEAD = select(event_heads.c.last).where(event_heads.c.bank_uid == bindparam("bank"))
 
 
@@ -107,7 +106,9 @@ class SqlEvents:
             return 0
         key = tuple_(events.c.bank_uid, events.c.number)
         return await self._database.write(
-            lambda connection: connection.execute(delete(events).where(key.in_(old))).rowcount
+            lambda connection: (
+                connection.execute(delete(events).where(key.in_(old.with_for_update(skip_locked=True)))).rowcount
+            )
         )
 
 
@@ -137,9 +138,14 @@ def put_retained(connection: Connection, write: Write, written: Iterable[Written
     put_events(connection, write.bank_uid, (*decided(write.decisions), complete), write.at)
 
 
-def read_events(connection: Connection, bank_uid: str, wanted: EventFilter, after: int, limit: int) -> list[Event]:
-    """Return the first events after a number."""
-    return [_event_of(row) for row in connection.execute(_select(bank_uid, wanted, after).limit(limit))]
+def read_events(
+    connection: Connection, bank_uid: str, wanted: EventFilter, after: int, limit: int, *, through: int | None = None
+) -> list[Event]:
+    """Return the first events after a number, up to another."""
+    query = _select(bank_uid, wanted, after).limit(limit)
+    if through is not None:
+        query = query.where(events.c.number <= through)
+    return [_event_of(row) for row in connection.execute(query)]
 
 
 def head_of(connection: Connection, bank_uid: str) -> int:
@@ -194,12 +200,6 @@ def _known_decisions(connection: Connection, bank_uid: str, drafts: Sequence[Eve
     table = security_events.c
     known = select(table.id).where(table.bank_uid == bank_uid, among(table.id, ids))
     return frozenset(connection.execute(known).scalars())
-
-
-def check_bank(connection: Connection, bank_uid: str) -> None:
-    """Return if a bank is there, without holding it; raises ``BankNotFound``."""
-    if connection.execute(_EXISTS, {"bank": bank_uid}).first() is None:
-        raise BankNotFound(bank_uid)
 
 
 def _row(bank_uid: str, number: int, draft: EventDraft, at: datetime) -> dict[str, object]:

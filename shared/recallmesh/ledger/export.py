@@ -53,7 +53,7 @@ class SqlExports:
             for thing in _things(connection, bank_uid):
                 take(thing)
 
-        await self._database.read(work)
+        await self._database.read(work, again=False)
 
     async def import_bank(
         self, bank_uid: str, config: BankConfig, things: Iterable[Exported], arms: tuple[ArmName, ...], at: datetime
@@ -73,7 +73,7 @@ class SqlExports:
             adopt_observations(connection, bank_uid)
             return counts[Document], counts[Memory]
 
-        return Imported(*await self._database.write(work))
+        return Imported(*await self._database.write(work, again=False))
 
 
 def _things(connection: Connection, bank_uid: str) -> Iterator[Exported]:

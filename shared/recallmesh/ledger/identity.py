@@ -43,7 +43,7 @@ class _Held:
 
 def merge(connection: Connection, bank_uid: str, into_id: str, from_ids: Iterable[str], telling: Removing) -> str:
     """Make entities one; returns the id of the one that stays."""
-    lock_bank(connection, bank_uid, alone=True)
+    lock_bank(connection, bank_uid)
     into, *others = _held(connection, bank_uid, (into_id, *from_ids))
     gone = {one.id: one for one in others if one.id != into.id}
     if not gone:
@@ -70,7 +70,7 @@ def merge(connection: Connection, bank_uid: str, into_id: str, from_ids: Iterabl
 
 def add_alias(connection: Connection, bank_uid: str, entity_id: str, alias: str, telling: Removing) -> str:
     """Give an entity another name; returns its id."""
-    lock_bank(connection, bank_uid, alone=True)
+    lock_bank(connection, bank_uid)
     [one] = _held(connection, bank_uid, (entity_id,))
     key = fold(alias)
     owner = claim(connection, bank_uid, {(key, False): one.id})[key, False]
@@ -90,7 +90,7 @@ def split(
     connection: Connection, bank_uid: str, entity_id: str, wanted: EntitySplit, new_id: str, telling: Removing
 ) -> tuple[str, str]:
     """Make a new entity of a part of one, or go on with one that was split off before; returns both ids."""
-    lock_bank(connection, bank_uid, alone=True)
+    lock_bank(connection, bank_uid)
     [one] = _held(connection, bank_uid, (entity_id,))
     made = _split_off(connection, bank_uid, one, wanted.name)
     names = _moving(connection, bank_uid, one, made, wanted)

@@ -9,6 +9,7 @@ from recallmesh.core.arm import ArmName, Indexed
 from recallmesh.core.memory import VISIBLE_STATES
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.write import OutboxAction
+from recallmesh.ledger.banks import hold_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.outbox import Due, put_rows, supersede
@@ -52,6 +53,7 @@ class SqlIndexes:
 def _outrank(
     connection: Connection, bank_uid: str, floors: Sequence[Indexed], arms: tuple[ArmName, ...], due: Due
 ) -> int:
+    hold_bank(connection, bank_uid)
     above = {floor.memory_id: floor.version for floor in floors}
     of_floors = and_(memories.c.bank_uid == bank_uid, among(memories.c.id, above))
     columns = (memories.c.id, memories.c.version, memories.c.state)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from recallmesh.ledger.dialect import among, among_bound, bound, insert_new
+from recallmesh.ledger.dialect import among, among_bound, insert_new
 from recallmesh.ledger.entity_tables import entity_keys, merged_entities
 
 Key = tuple[str, bool]
@@ -20,7 +20,7 @@ _BECAME = select(merged_entities.c.id, merged_entities.c.into_id).where(
 
 def owners(connection: Connection, bank_uid: str, keys: Iterable[str]) -> dict[Key, str]:
     """Return whose the keys are, of labels and of others; what is nobody's is left out."""
-    found = connection.execute(_OWNERS, {"bank": bank_uid, "keys": bound(dict.fromkeys(keys))})
+    found = connection.execute(_OWNERS, {"bank": bank_uid, "keys": list(dict.fromkeys(keys))})
     return {(key, bool(is_label)): entity_id for key, is_label, entity_id in found}
 
 
@@ -57,7 +57,7 @@ def merge_keys(connection: Connection, bank_uid: str, from_ids: Iterable[str], i
 
 def became(connection: Connection, bank_uid: str, entity_ids: Iterable[str]) -> dict[str, str]:
     """Return what those of the ids became that were merged into another."""
-    found = connection.execute(_BECAME, {"bank": bank_uid, "ids": bound(dict.fromkeys(entity_ids))})
+    found = connection.execute(_BECAME, {"bank": bank_uid, "ids": list(dict.fromkeys(entity_ids))})
     return {row.id: row.into_id for row in found}
 
 

@@ -16,6 +16,7 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.source import ChunkSource
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger import documents, entities
+from recallmesh.ledger.banks import hold_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.evidence import let_go, mark_again
@@ -94,7 +95,12 @@ class SqlMemories:
     ) -> int:
         """Delete memories and what only they held; returns how many."""
         which, removing = among(memories.c.id, memory_ids), Removing(arms, Due(at))
-        return await self._database.write(lambda connection: delete_where(connection, bank_uid, which, removing))
+
+        def work(connection: Connection) -> int:
+            hold_bank(connection, bank_uid)
+            return delete_where(connection, bank_uid, which, removing)
+
+        return await self._database.write(work)
 
     async def get_document(self, bank_uid: str, document_id: str) -> Document:
         """Return a document; raises ``DocumentNotFound``."""
@@ -108,6 +114,7 @@ class SqlMemories:
         """Delete a document, its chunks and memories; returns the number of memories."""
 
         def work(connection: Connection) -> int:
+            hold_bank(connection, bank_uid)
             documents.delete_document_row(connection, bank_uid, document_id)
             of_document = memories.c.document_id == document_id
             return delete_where(connection, bank_uid, of_document, Removing(arms, Due(at)))
@@ -174,6 +181,7 @@ def _change_memory(
 ) -> Memory:
     """Change a memory's columns, count its version up, and tell the arms what it is now."""
     bank_uid, memory_id = name
+    hold_bank(connection, bank_uid)
     which = (memories.c.bank_uid == bank_uid) & (memories.c.id == memory_id)
     row = connection.execute(select(memories).where(which).with_for_update()).first()
     if row is None:

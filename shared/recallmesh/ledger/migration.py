@@ -9,40 +9,51 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 
 from recallmesh.core.errors import NotReady
-from recallmesh.ledger.database import DRIVER_ERRORS, make_room, translated, writing_engine
+from recallmesh.ledger.backend import TO_MIGRATE, Backend
+from recallmesh.ledger.database import DRIVER_ERRORS
 from recallmesh.ledger.schema import HEAD
 
 WAL_TRIES = 200
 WAL_WAIT_S = 0.02
+NEWER = "the ledger was made by a newer version of recallmesh; use that one"
+OLD = f"the ledger's schema is not the one this version needs; {TO_MIGRATE}"
+
+_ALONE = text("SELECT pg_advisory_xact_lock(hashtextextended('recallmesh ledger migration', 0))")
+_ENCODING = text("SELECT current_setting('server_encoding')")
 
 _one_at_a_time = threading.Lock()
 """Alembic keeps its context in module globals: two migrations in one process would meet there."""
 
 
-def migrate_now(url: str) -> None:
+def migrate_now(backend: Backend) -> str:
     """Bring the database to ``HEAD`` in one transaction; blocks, several processes may try at once.
 
+    Returns the schema that it had; empty: none.
+
     Raises:
-        NotReady: the database was made by a newer version.
+        NotReady: the database was made by a newer version, or cannot hold every text.
         StoreUnavailable: it does not answer.
 
     """
-    make_room(url)
-    engine = writing_engine(url)
+    engine = backend.migrating_engine()
     try:
         with _one_at_a_time:
             if engine.dialect.name == "sqlite":
                 _log_ahead(engine)
             with engine.begin() as connection:
-                if current_revision(connection) != HEAD:
+                if engine.dialect.name == "postgresql":
+                    _prepare(connection)
+                before = current_revision(connection)
+                if before != HEAD:
                     _upgrade(connection)
+                return before or ""
     except CommandError as error:
-        raise NotReady("the ledger was made by a newer version of recallmesh; use that one") from error
+        raise NotReady(NEWER) from error
     except DRIVER_ERRORS as error:
-        raise translated(error) from error
+        raise backend.failure(error).error from error
     finally:
         engine.dispose()
 
@@ -50,6 +61,13 @@ def migrate_now(url: str) -> None:
 def current_revision(connection: Connection) -> str | None:
     """Return the newest migration the database has had."""
     return MigrationContext.configure(connection).get_current_revision()
+
+
+def check_revision(connection: Connection) -> None:
+    """Return if a database has the schema of this version; raises ``NotReady``, which says what to do."""
+    found = current_revision(connection)
+    if found != HEAD:
+        raise NotReady(NEWER if found is not None and found > HEAD else OLD)
 
 
 def alembic_config() -> Config:
@@ -64,6 +82,14 @@ def _upgrade(connection: Connection) -> None:
     config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, HEAD)
+
+
+def _prepare(connection: Connection) -> None:
+    """Keep other migrations of the database out until the transaction ends, and see that it can hold every text."""
+    connection.execute(_ALONE)
+    encoding = connection.execute(_ENCODING).scalar_one()
+    if encoding != "UTF8":
+        raise NotReady(f"the ledger's database has the encoding {encoding}: make one with the encoding UTF8")
 
 
 def _log_ahead(engine: Engine) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.write import OutboxAction, OutboxRow
-from recallmesh.ledger.dialect import among, among_bound_numbers, bound
+from recallmesh.ledger.dialect import among, among_bound, held_in_order
 from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.schema import outbox
 
@@ -37,10 +37,11 @@ _COLUMNS = (
     outbox.c.attempts,
 )
 
+
 _PUT = insert(outbox)
 _DUE = select(outbox.c.seq).where(outbox.c.arm == bindparam("to"), outbox.c.due <= bindparam("now")).limit(1)
 _OF_WRITE = select(*_COLUMNS).where(outbox.c.write_id == bindparam("write")).order_by(outbox.c.seq)
-_SETTLE = delete(outbox).where(among_bound_numbers(outbox.c.seq, "seqs"))
+_SETTLE = delete(outbox).where(held_in_order(outbox.c.seq, among_bound(outbox.c.seq, "seqs")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,16 @@ def supersede(connection: Connection, bank_uid: str, memory_ids: Iterable[str]) 
 
     A delivery that is under way may still arrive; its older version loses in the index.
     """
-    connection.execute(delete(outbox).where(outbox.c.bank_uid == bank_uid, among(outbox.c.memory_id, memory_ids)))
+    _forget(connection, (outbox.c.bank_uid == bank_uid) & among(outbox.c.memory_id, memory_ids))
+
+
+def forget_bank(connection: Connection, bank_uid: str) -> None:
+    """Forget all that waits for a bank."""
+    _forget(connection, outbox.c.bank_uid == bank_uid)
+
+
+def _forget(connection: Connection, which: ColumnElement[bool]) -> None:
+    connection.execute(delete(outbox).where(held_in_order(outbox.c.seq, which)))
 
 
 def has_due(connection: Connection, arm: ArmName, now: datetime) -> bool:
@@ -120,7 +130,8 @@ def lease_rows(
 def hold_rows(connection: Connection, worker: str, seqs: tuple[int, ...], *, until: datetime) -> int:
     """Hide a worker's rows for longer; returns how many it still has."""
     its_own = (outbox.c.worker == worker) & among(outbox.c.seq, seqs)
-    return connection.execute(update(outbox).where(its_own).values(due=to_us(until))).rowcount
+    held = update(outbox).where(held_in_order(outbox.c.seq, its_own))
+    return connection.execute(held.values(due=to_us(until))).rowcount
 
 
 def rows_of_write(connection: Connection, write_id: str) -> tuple[OutboxRow, ...]:
@@ -130,13 +141,14 @@ def rows_of_write(connection: Connection, write_id: str) -> tuple[OutboxRow, ...
 
 def settle_rows(connection: Connection, seqs: tuple[int, ...]) -> None:
     """Forget delivered rows; those gone already are no error."""
-    connection.execute(_SETTLE, {"seqs": bound(seqs)})
+    connection.execute(_SETTLE, {"seqs": list(seqs)})
 
 
 def defer_rows(connection: Connection, seqs: tuple[int, ...], *, until: datetime, error: str) -> None:
     """Count an attempt and make the rows due at a moment."""
     changes = {"attempts": outbox.c.attempts + 1, "due": to_us(until), "error": error, "worker": ""}
-    connection.execute(update(outbox).where(among(outbox.c.seq, seqs)).values(changes))
+    deferred = update(outbox).where(held_in_order(outbox.c.seq, among(outbox.c.seq, seqs)))
+    connection.execute(deferred.values(changes))
 
 
 def lag(connection: Connection, now: datetime) -> tuple[tuple[ArmName, int, timedelta], ...]:

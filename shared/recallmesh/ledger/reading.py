@@ -34,7 +34,7 @@ class _ByIds:
 
         That passes over what SQLAlchemy makes of values, which is nothing for texts and integers on either database.
         """
-        asked = {"bank": bank_uid, "ids": json.dumps(list(ids))}
+        asked = {"bank": bank_uid, "ids": list(ids)}
         if connection.dialect.name == "sqlite":
             packed: list[Any] = json.loads(connection.execute(self._packed, asked).scalar_one())
             return packed

@@ -10,11 +10,11 @@ from recallmesh.core.errors import NotFound, NotReady
 from recallmesh.core.event import EventFilter, EventKind, Posting, Webhook, WebhookDraft
 from recallmesh.core.limits import WEBHOOKS_PER_BANK
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.ledger.banks import lock_bank
+from recallmesh.ledger.banks import check_bank, lock_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.event_schema import event_heads, webhooks
-from recallmesh.ledger.events import check_bank, event_id, head_of, number_of, read_events
+from recallmesh.ledger.events import event_id, head_of, number_of, read_events
 from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.rows import pack, unpack
@@ -158,7 +158,8 @@ def _due(now: datetime) -> Any:  # noqa: ANN401 - a query, or a locking one
 def _posting(connection: Connection, row: Row[Any], limit: int) -> Posting:
     webhook = _webhook_of(row)
     head = head_of(connection, row.bank_uid)
-    found = read_events(connection, row.bank_uid, EventFilter(webhook.kinds), row.delivered, limit)
+    # Not beyond it: what another write adds between these two statements is told the next time, and then once.
+    found = read_events(connection, row.bank_uid, EventFilter(webhook.kinds), row.delivered, limit, through=head)
     through = found[-1].id if len(found) == limit else event_id(row.bank_uid, head)
     return Posting(webhook, row.secret, tuple(found), through)
 

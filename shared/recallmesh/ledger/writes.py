@@ -11,6 +11,7 @@ from recallmesh.core.event import decided
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.write import Commit, OutboxRow, RequestRecord, Submission, Write
 from recallmesh.ledger import operations, outbox
+from recallmesh.ledger.banks import hold_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.documents import known_digests
 from recallmesh.ledger.events import put_events
@@ -48,9 +49,12 @@ class SqlWrites:
     async def retire(self, bank_uid: str, write_id: str, arms: tuple[ArmName, ...], at: datetime) -> int:
         """Delete the memories that a write left to retire; the outbox rows are due at once, under the write's id."""
         removing = outbox.Removing(arms, outbox.Due(at, write_id))
-        return await self._database.write(
-            lambda connection: delete_where(connection, bank_uid, retired_by(write_id), removing)
-        )
+
+        def work(connection: Connection) -> int:
+            hold_bank(connection, bank_uid)
+            return delete_where(connection, bank_uid, retired_by(write_id), removing)
+
+        return await self._database.write(work)
 
     async def unretired(self, before: datetime) -> tuple[tuple[str, str], ...]:
         """Return (bank_uid, write_id) of writes before a moment that still have memories to retire, oldest first."""

@@ -1,0 +1,188 @@
+"""The ledger on a PostgreSQL server, by psycopg: many writers, and a server that may be away or silent."""
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import psycopg
+import structlog
+from psycopg import IsolationLevel, errors
+from psycopg.abc import PQGen
+from psycopg.rows import TupleRow
+from sqlalchemy import URL, Engine, QueuePool, create_engine, event
+
+from recallmesh.core.errors import (
+    ConflictingWrite,
+    FieldViolation,
+    InvalidArgument,
+    MeshError,
+    NotReady,
+    StoreUnavailable,
+)
+from recallmesh.ledger.backend import TO_MIGRATE, Failure, driver_of
+from recallmesh.ledger.dialect import order_text_bytewise
+
+T = TypeVar("T")
+
+CONNECT_S: Final = 2
+"""How long a connection may take to be made, in whole seconds: the least that libpq takes."""
+LOCK_S = 10.0
+"""How long a statement waits for what another transaction holds: as long as SQLite waits for another's write."""
+IDLE_S = 60.0
+"""When the server ends a transaction that asks nothing more, and lets go of what it holds."""
+WAIT_S = 10.0
+"""How long a transaction waits for a connection of the pool."""
+GRACE_S = 2.0
+"""So much longer than the server may take for a statement we wait: then it is not slow, but silent."""
+MIGRATION_S = 3600.0
+RECYCLE_S = 1800
+"""When a connection is made anew, so that processes find back to a server that others took over from."""
+STATEMENTS = 400
+"""Statements that the server keeps prepared for a connection; the ledger has about 200."""
+RUNS = 5
+
+UNKNOWN = (
+    "the ledger's database went away before it said whether the write was kept; "
+    "make the call again with the same request id, or look"
+)
+NUL = FieldViolation("request", "holds a NUL character, which no id and no name has")
+_CONFLICTS = frozenset({"40001", "40P01"})
+"""Serialisation failure, deadlock."""
+_OLD = (NotReady, f"the ledger's schema is not the one this version needs; {TO_MIGRATE}")
+_MEANINGS: dict[str, tuple[type[MeshError], str]] = {
+    "55P03": (ConflictingWrite, "the ledger is busy with other writes; try again"),
+    "57014": (StoreUnavailable, "the ledger's database did not answer in time"),
+    "42P01": _OLD,
+    "42703": _OLD,
+    "53100": (StoreUnavailable, "the ledger cannot be written: the disk is full"),
+    "53300": (StoreUnavailable, "the ledger's database has no connection left"),
+    "25006": (StoreUnavailable, "the ledger cannot be written: the database is read-only"),
+    "42501": (StoreUnavailable, "the ledger's database does not allow its user to do this"),
+}
+_AWAY = frozenset({"", "08", "53", "57", "58"})
+"""Classes of errors of the connection, the server's means, its operator and its machine."""
+_WITH_VALUES = "22"
+"""The class of errors whose text quotes what was told."""
+
+_log = structlog.get_logger("recallmesh.ledger")
+
+
+class Silent(psycopg.OperationalError):
+    """The server took longer than it lets itself take: it was stopped, or what lies between us swallows its words."""
+
+
+class PatientConnection(psycopg.Connection[TupleRow]):
+    """A connection that waits for an answer only so long, then ends: libpq's own timeouts see a dead network alone."""
+
+    patience_s: float | None = None
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """Wait for an answer; raises ``Silent``."""
+        try:
+            return super().wait(gen, interval, self.patience_s if timeout is None else timeout)
+        except errors.QueryCanceled:
+            raise
+        except psycopg.OperationalError as error:
+            if timeout is None and type(error) is _TOO_LATE:
+                self.pgconn.finish()  # whatever it still says is not the answer to the next question
+                raise Silent("the server is silent") from error
+            raise
+
+
+_TOO_LATE: Final = errors._WaitTimeout  # noqa: SLF001 - what ``Connection.wait`` is documented to raise
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """``Backend`` of a PostgreSQL database; ``timeout_s`` is how long the server may take for one statement."""
+
+    url: URL
+    readers: int
+    writers: int
+    timeout_s: float
+    lock_s: float = LOCK_S
+    name: str = "postgres"
+    is_shared: bool = True
+    wait_s: float | None = WAIT_S
+    runs: int = RUNS
+
+    @property
+    def address(self) -> str:
+        """The URL without its password and without what else it sets, which may be another."""
+        url = self.url
+        return URL.create("postgresql", url.username, None, url.host, url.port, url.database).render_as_string()
+
+    def engine(self, *, writes: bool) -> Engine:
+        """Return an engine: readers see one moment and can change nothing, writers what others have committed."""
+        return self._engine(self.writers if writes else self.readers, self.timeout_s, self.lock_s, writes=writes)
+
+    def migrating_engine(self) -> Engine:
+        """Return an engine of one connection that also makes columns of text which are ordered as SQLite orders."""
+        engine = self._engine(1, MIGRATION_S, MIGRATION_S, writes=True)
+        order_text_bytewise(engine)
+        return engine
+
+    def failure(self, error: Exception, *, committing: bool = False) -> Failure:
+        """Tell what an error means; conflicts and lost connections may go well another time."""
+        driver = driver_of(error)
+        code = getattr(driver, "sqlstate", None) or ""
+        lost = bool(getattr(error, "connection_invalidated", False))
+        found = _meaning(driver, code, lost=lost, committing=committing)
+        tell = _log.info if found.again else _log.warning
+        tell("ledger.driver_failed", error=_said(driver, code), kind=type(driver).__name__, code=code)
+        return found
+
+    def _engine(self, size: int, timeout_s: float, lock_s: float, *, writes: bool) -> Engine:
+        engine = create_engine(
+            self.url.set(drivername="postgresql+psycopg"),
+            poolclass=QueuePool,
+            pool_size=size,
+            max_overflow=0,
+            pool_recycle=RECYCLE_S,
+            use_native_hstore=False,
+        )
+        limits = {
+            "statement_timeout": timeout_s,
+            "lock_timeout": lock_s,
+            "idle_in_transaction_session_timeout": max(IDLE_S, timeout_s),
+        }
+
+        def connect(_dialect: object, _record: object, words: list[Any], named: dict[str, Any]) -> PatientConnection:
+            defaults: dict[str, Any] = {"connect_timeout": CONNECT_S, "application_name": "recallmesh"}
+            connection = PatientConnection.connect(*words, **(defaults | named), client_encoding="utf8")
+            connection.patience_s = timeout_s + GRACE_S
+            connection.autocommit = True
+            for name, seconds in limits.items():
+                connection.execute("SELECT set_config(%s, %s, false)", (name, f"{int(seconds * 1000)}ms"))
+            connection.autocommit = False
+            connection.prepared_max = STATEMENTS
+            connection.isolation_level = IsolationLevel.READ_COMMITTED if writes else IsolationLevel.REPEATABLE_READ
+            connection.read_only = not writes
+            return connection
+
+        event.listen(engine, "do_connect", connect)
+        return engine
+
+
+def _meaning(driver: BaseException, code: str, *, lost: bool, committing: bool) -> Failure:
+    if isinstance(driver, psycopg.IntegrityError):
+        return Failure(ConflictingWrite("another write came between; try again"), again=True)
+    if code in _CONFLICTS:
+        return Failure(ConflictingWrite("other writes came between again and again; try again"), again=True)
+    if code in _MEANINGS:
+        kind, said = _MEANINGS[code]
+        return Failure(kind(said))
+    if isinstance(driver, psycopg.DataError) and not code:
+        return Failure(InvalidArgument(NUL))
+    if committing and lost:
+        return Failure(StoreUnavailable(UNKNOWN))
+    said = "does not answer" if code[:2] in _AWAY else "refused what was asked of it; the log says why"
+    away = StoreUnavailable(f"the ledger's database {said}")
+    return Failure(away, again=lost and not isinstance(driver, Silent))
+
+
+def _said(driver: BaseException, code: str) -> str:
+    """Return the driver's word for the log, without the details, which quote rows."""
+    if code.startswith(_WITH_VALUES):
+        return ""
+    diagnosis = getattr(driver, "diag", None)
+    return (diagnosis and diagnosis.message_primary) or str(driver)

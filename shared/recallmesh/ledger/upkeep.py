@@ -1,0 +1,66 @@
+"""The ledger as an operator sees it: migrated, and looked at from outside."""
+
+import asyncio
+import time
+from typing import Any
+
+from sqlalchemy import Connection, func, select, text
+
+from recallmesh.core.errors import MeshError
+from recallmesh.core.store import Inspection, Migrated
+from recallmesh.ledger.backend import TO_MIGRATE, Backend
+from recallmesh.ledger.database import DRIVER_ERRORS, backend_of
+from recallmesh.ledger.migration import NEWER, current_revision, migrate_now
+from recallmesh.ledger.schema import HEAD, memories
+
+_CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")
+
+
+async def migrate_ledger(url: str) -> Migrated:
+    """Bring a database to the schema of this version; creates what is missing, and may be called by many at once.
+
+    Raises:
+        InvalidArgument: the URL names no database that a ledger can be in.
+        NotReady: the database was made by a newer version.
+        StoreUnavailable: it does not answer.
+
+    """
+    backend = backend_of(url)
+    before = await asyncio.to_thread(migrate_now, backend)
+    return Migrated(backend.name, backend.address, before, HEAD)
+
+
+async def inspect_ledger(url: str) -> Inspection:
+    """Tell how the ledger stands; one that is down is told of by ``advice``. Raises ``InvalidArgument`` for the URL."""
+    backend = backend_of(url, readers=1, writers=1)
+    return await asyncio.to_thread(_inspect, backend)
+
+
+def _inspect(backend: Backend) -> Inspection:
+    engine = backend.engine(writes=False)
+    try:
+        with engine.begin() as connection:
+            return _seen(connection, backend)
+    except DRIVER_ERRORS as error:
+        return Inspection(backend.name, backend.address, wanted=HEAD, advice=(_advice(backend.failure(error).error),))
+    finally:
+        engine.dispose()
+
+
+def _seen(connection: Connection, backend: Backend) -> Inspection:
+    parts: dict[str, Any] = {"wanted": HEAD, "schema": current_revision(connection) or ""}
+    numbers = connection.dialect.server_version_info or ()
+    parts["version"] = ".".join(map(str, numbers))
+    if connection.dialect.name == "postgresql":
+        asked = time.time()
+        theirs = float(connection.execute(_CLOCK).scalar_one())
+        parts["skew_s"] = theirs - (asked + time.time()) / 2
+    if parts["schema"] == HEAD:
+        parts["memories"] = connection.execute(select(func.count()).select_from(memories)).scalar_one()
+    else:
+        parts["advice"] = (NEWER if parts["schema"] > HEAD else TO_MIGRATE,)
+    return Inspection(backend.name, backend.address, **parts)
+
+
+def _advice(error: MeshError) -> str:
+    return f"{error.message}: is it running, and are its address, user and password right?"
