@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from at_opensearch import forget_opensearch, open_at_opensearch, prefix_of
 from loopback import open_loopback, until_ready
+from qdrant_bed import open_on_local_mode
 
 from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
 from recallmesh.core.memory import FactType, Mention
@@ -170,8 +171,22 @@ async def open_remote(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
         yield Bed(name, arm, behind, writers, stores)
 
 
+@asynccontextmanager
+async def open_on_qdrant(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
+    """Give the arm, and the semantic one that writes for it, a Qdrant client each, as in their processes."""
+    async with AsyncExitStack() as stores:
+        written, read = [
+            await stores.enter_async_context(open_on_local_mode(folder, fingerprint="model-a", dimensions=SIZE))
+            for _ in range(2)
+        ]
+        arm = _observed(name, await _here(name, folder, read, stores))
+        yield Bed(name, arm, arm, (SemanticArm(written), arm) if name in READERS else (arm,), stores)
+
+
 Opener = Callable[[ArmName, Path], AbstractAsyncContextManager[Bed]]
-PLACES: dict[str, Opener] = {"local": open_local, "remote": open_remote}
+PLACES: dict[str, Opener] = {"local": open_local, "remote": open_remote, "qdrant": open_on_qdrant}
+FITTING = [(name, place) for name in ArmName for place in PLACES if (name, place) != (ArmName.KEYWORD, "qdrant")]
+"""Each arm in each place where it can be; the keyword arm has no vectors."""
 SERVERS: dict[str, Opener] = {"opensearch": open_at_server}
 STORES = [(ArmName.KEYWORD, "opensearch")]
 """The arms whose store may be a server, with the server's name."""

@@ -12,6 +12,7 @@ import pytest_asyncio
 from contract.arm_bed import (
     BEA,
     DAY,
+    FITTING,
     NOON,
     PLACES,
     SERVERS,
@@ -35,7 +36,7 @@ from recallmesh.core.time import Window
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-BEDS = [pytest.param((name, place), id=f"{name}-{place}") for name in ArmName for place in PLACES]
+BEDS = [pytest.param(pair, id="-".join(pair)) for pair in FITTING]
 BEDS += [pytest.param(store, id="-".join(store), marks=pytest.mark.stores) for store in STORES]
 FINDS_WITHOUT_A_VECTOR = (ArmName.KEYWORD, ArmName.GRAPH)
 """By words and by names; the semantic arm has nothing to compare, the temporal arm no relevance to choose by."""
@@ -411,8 +412,7 @@ async def refused(error: type[Exception], call: Awaitable[object]) -> None:
 # What is opened on a directory
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", ArmName)
+@pytest.mark.parametrize(("name", "place"), FITTING)
 async def test_what_was_written_is_there_after_opening_again(name: ArmName, place: str, tmp_path) -> None:
     async with PLACES[place](name, tmp_path) as bed:
         await bed.index(entry(1, 0.9, tags=("a",)), entry(2), entry(3, 0.2))
@@ -426,8 +426,7 @@ async def test_what_was_written_is_there_after_opening_again(name: ArmName, plac
         assert await again.found(tags=STRICT_A) == [1]
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", ArmName)
+@pytest.mark.parametrize(("name", "place"), FITTING)
 async def test_an_arm_whose_store_is_gone_says_that_it_is_unavailable(name: ArmName, place: str, tmp_path) -> None:
     async with PLACES[place](name, tmp_path) as bed:
         await bed.index(entry(1))

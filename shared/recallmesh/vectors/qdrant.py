@@ -22,6 +22,7 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
 from recallmesh.core.deadline import remaining
 from recallmesh.core.errors import (
+    ArmTimeout,
     FieldViolation,
     InternalFault,
     InvalidArgument,
@@ -52,6 +53,8 @@ CALL_S = 10.0
 """Seconds that a call may take where nothing else bounds it."""
 MIGRATION_S = 60.0
 """Seconds that one step of a migration may take: to index a field of many points takes a while."""
+CLOCKS_S = 0.01
+"""By how much gRPC's clock may be ahead of the event loop's, in seconds."""
 CONNECT_MS = 2000
 """The most that an attempt to connect, and the pause between two, may take: a server that is back is found at once."""
 CHANNEL = {
@@ -95,36 +98,43 @@ class QdrantServer:
     def __init__(self, client: AsyncQdrantClient, *, timeout_s: float) -> None:
         """Use an open client; a call takes at most so many seconds, less where the call in hand has less left."""
         self._client = client
+        self._points = client.grpc_points
+        self._collections = client.grpc_collections
         self._timeout_s = timeout_s
         self._said: StatusCode | None = None
+        self._closed = False
+
+    def close(self) -> None:
+        """Refuse every call from now on, as one that does not answer."""
+        self._closed = True
 
     async def version(self) -> str:
         """Ask the server itself."""
-        return str((await self._answered(asyncio.wait_for(self._client.info(), self._left()))).version)
+        return str((await self._within(lambda left: asyncio.wait_for(self._client.info(), left))).version)
 
     async def names(self) -> tuple[str, ...]:
         """List all that the credential may see."""
-        answer = await self._call(self._client.grpc_collections.List, pb.ListCollectionsRequest())
+        answer = await self._call(self._collections.List, pb.ListCollectionsRequest())
         return tuple(one.name for one in answer.collections)
 
     async def find(self, name: str) -> Found | None:
         """Read the collection's configuration and what is indexed."""
         try:
             request = pb.GetCollectionInfoRequest(collection_name=name)
-            return _found(name, (await self._call(self._client.grpc_collections.Get, request)).result)
+            return _found(name, (await self._call(self._collections.Get, request)).result)
         except _Absent:
             return None
 
     async def count(self, name: str, condition: Mapped) -> int:
         """Count exactly."""
         request = _message(pb.CountPoints, collection_name=name, filter=condition, exact=True, timeout=self._seconds())
-        return int((await self._call(self._client.grpc_points.Count, request)).result.count)
+        return int((await self._call(self._points.Count, request)).result.count)
 
     async def create(self, creation: Mapped) -> None:
         """Make a collection."""
         request = _message(pb.CreateCollection, **creation, timeout=self._seconds())
         try:
-            await self._call(self._client.grpc_collections.Create, request)
+            await self._call(self._collections.Create, request)
         except MeshError:
             if await self.find(request.collection_name) is None:
                 raise
@@ -132,11 +142,11 @@ class QdrantServer:
     async def index(self, indexing: Mapped) -> None:
         """Index a field."""
         request = _message(pb.CreateFieldIndexCollection, **indexing, ordering=ORDERING, timeout=self._seconds())
-        _applied((await self._call(self._client.grpc_points.CreateFieldIndex, request)).result)
+        _applied((await self._call(self._points.CreateFieldIndex, request)).result)
 
     async def describe(self, metadata: Mapped) -> None:
         """Merge the metadata."""
-        await self._call(self._client.grpc_collections.Update, _message(pb.UpdateCollection, **metadata))
+        await self._call(self._collections.Update, _message(pb.UpdateCollection, **metadata))
 
     async def query(self, name: str, questions: Sequence[Mapped]) -> list[list[Near]]:
         """Answer questions in one call."""
@@ -146,7 +156,7 @@ class QdrantServer:
             query_points=[{"collection_name": name, **question} for question in questions],
             timeout=self._seconds(),
         )
-        answer = await self._call(self._client.grpc_points.QueryBatch, request)
+        answer = await self._call(self._points.QueryBatch, request)
         return [[_near(point) for point in batch.result] for batch in answer.result]
 
     async def update(self, name: str, operations: Sequence[Mapped]) -> None:
@@ -160,7 +170,7 @@ class QdrantServer:
             ordering=ORDERING,
             timeout=self._seconds(),
         )
-        for result in (await self._call(self._client.grpc_points.UpdateBatch, request)).result:
+        for result in (await self._call(self._points.UpdateBatch, request)).result:
             _applied(result)
 
     async def delete(self, name: str, condition: Mapped, *, wait: bool = True) -> None:
@@ -173,7 +183,7 @@ class QdrantServer:
             ordering=ORDERING,
             timeout=self._seconds(),
         )
-        answer = await self._call(self._client.grpc_points.Delete, request)
+        answer = await self._call(self._points.Delete, request)
         if wait:
             _applied(answer.result)
 
@@ -189,7 +199,7 @@ class QdrantServer:
             with_vectors={"enable": False},
             timeout=self._seconds(),
         )
-        answer = await self._call(self._client.grpc_points.Scroll, request)
+        answer = await self._call(self._points.Scroll, request)
         return [(point.id.uuid, point.payload[ORDER].integer_value) for point in answer.result]
 
     def _left(self) -> float:
@@ -201,16 +211,18 @@ class QdrantServer:
         return max(1, math.ceil(self._left()))
 
     async def _call(self, method: Callable[..., Awaitable[Any]], request: object) -> Any:  # noqa: ANN401 - the client's classes are untyped here
-        return await self._answered(method(request, timeout=self._left()))
+        return await self._within(lambda left: method(request, timeout=left))
 
-    async def _answered(self, call: Awaitable[Any]) -> Any:  # noqa: ANN401 - the same
+    async def _within(self, call: Callable[[float], Awaitable[Any]]) -> Any:  # noqa: ANN401 - the same
+        if self._closed:
+            raise StoreUnavailable("the vector server's client is closed")
         try:
-            answer = await call
+            answer = await call(self._left())
         except TimeoutError as error:
-            raise _translated(StatusCode.DEADLINE_EXCEEDED) from error
+            raise _late() from error
         except AioRpcError as error:
             self._tell(error.code(), error.details())
-            raise _translated(error.code()) from error
+            raise (_late() if error.code() is StatusCode.DEADLINE_EXCEEDED else _translated(error.code())) from error
         except ResourceExhaustedResponse as error:
             self._tell(StatusCode.RESOURCE_EXHAUSTED, error.message)
             after = timedelta(seconds=error.retry_after_s)
@@ -260,9 +272,11 @@ async def open_server(
         grpc_options=dict(CHANNEL),
         check_compatibility=False,  # it asks another port, in a thread of its own; ours is ``version``
     )
+    server = QdrantServer(client, timeout_s=timeout_s)
     try:
-        yield QdrantServer(client, timeout_s=timeout_s)
+        yield server
     finally:
+        server.close()
         await client.close()
 
 
@@ -319,6 +333,14 @@ async def inspect_qdrant(
 
 def _message(kind: Callable[..., T], **fields: Any) -> T:  # noqa: ANN401 - plain values, as the class takes them
     return kind(**fields)
+
+
+def _late() -> MeshError:
+    """Say whose time was up: the caller's, or what any call gets of a server that works."""
+    left = remaining()
+    if left is not None and left < CLOCKS_S:
+        return ArmTimeout("the vector server did not answer within the deadline")
+    return _translated(StatusCode.DEADLINE_EXCEEDED)
 
 
 def _translated(code: StatusCode) -> MeshError:
