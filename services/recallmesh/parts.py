@@ -104,7 +104,6 @@ async def _open_embedded_vectors(settings: Settings, info: EmbedderInfo) -> Asyn
 @asynccontextmanager
 async def _open_qdrant_vectors(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
     with needing("qdrant", "RECALLMESH_SEMANTIC__QDRANT_URL"):
-        with needing("qdrant", "RECALLMESH_SEMANTIC__QDRANT_URL"):
         from recallmesh.vectors.qdrant import open_qdrant_vectors
 
     own = settings.semantic

@@ -1,7 +1,9 @@
 """No RPC that returns text shows it past a tag test: every mode and group, arm and face (SPEC R20, case 29)."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import grpc.aio
 import pytest
@@ -9,6 +11,7 @@ import pytest_asyncio
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 from hypothesis import HealthCheck, example, given, settings
 from loopback import open_loopback
+from qdrant_server import open_local_server
 from tagged import EVERY_MODE, INDEXED, MARK, NOW, SUBSETS, TAGS, Marked, marks, shown, tag_tests, texts, write_marked
 
 from bench.hashed import HashedEmbedder
@@ -31,7 +34,7 @@ from recallmesh.rpc.codec.recall import recall_to_pb
 from recallmesh.rpc.codec.tag import tag_test_to_pb
 from recallmesh.rpc.recaller import RemoteRecaller, host_recaller
 from recallmesh.rpc.vectors import RemoteVectors, host_vectors
-from recallmesh.settings import load_settings
+from recallmesh.settings import Settings, load_settings
 from recallmesh.tokens.bpe import BpeTokenCounter
 from recallmesh.v1 import (
     arm_service_pb2,
@@ -50,6 +53,7 @@ from recallmesh.v1 import (
     retain_service_pb2,
     vector_service_pb2,
 )
+from recallmesh.vectors.qdrant import migrate_qdrant
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
@@ -90,11 +94,30 @@ class Bank:
         printer.text(REF.bank_id)
 
 
+EMBEDDED, QDRANT = "embedded", "qdrant"
+on_both = pytest.mark.parametrize("bank", [EMBEDDED, QDRANT], indirect=True)
+"""For what reads vectors: with the embedded index, and with a Qdrant server's filters (local mode, real gRPC)."""
+
+
+@asynccontextmanager
+async def open_settings(folder: Path, vectors: str) -> AsyncIterator[Settings]:
+    given = {"data": folder, "reranker": {"backend": "none"}}
+    if vectors == EMBEDDED:
+        yield load_settings(**given)
+        return
+    info = await HashedEmbedder().info()
+    async with open_local_server() as server:
+        await migrate_qdrant(server.url, fingerprint=info.fingerprint, dimensions=info.dimensions)
+        yield load_settings(**given, semantic={"qdrant_url": server.url})
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def bank(tmp_path_factory) -> AsyncIterator[Bank]:
+async def bank(request, tmp_path_factory) -> AsyncIterator[Bank]:
     folder = tmp_path_factory.mktemp("lanterns")
-    mesh_settings = load_settings(data=folder, reranker={"backend": "none"})
-    async with open_assembly(mesh_settings, frozenset(), embedder=HashedEmbedder()) as assembly:
+    async with (
+        open_settings(folder, getattr(request, "param", EMBEDDED)) as mesh_settings,
+        open_assembly(mesh_settings, frozenset(), embedder=HashedEmbedder()) as assembly,
+    ):
         faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         uid = (await faces.admin.create_bank(REF)).uid
         marked = await write_marked(faces, folder, REF)
@@ -123,6 +146,7 @@ async def test_the_bank_has_texts_of_every_kind_to_hide(bank: Bank) -> None:
 # The arms, as indexes of their own
 
 
+@on_both
 @given_tests
 @some
 async def test_every_arm_and_the_vectors_find_what_passes_and_nothing_else(bank: Bank, test: TagTest) -> None:
@@ -154,6 +178,7 @@ def asking(test: TagTest, **more) -> RecallRequest:
     return RecallRequest(REF, QUERY, tags=test, **(asked | more))
 
 
+@on_both
 @given_tests
 @some
 @example(EVERYTHING)

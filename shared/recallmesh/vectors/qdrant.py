@@ -254,10 +254,10 @@ async def open_server(
     try:
         address = address_of(url)
     except ValueError as error:
-        raise InvalidArgument(FieldViolation("semantic.qdrant_url", str(error))) from error
+        raise InvalidArgument(FieldViolation("RECALLMESH_SEMANTIC__QDRANT_URL", str(error))) from error
     key = (api_key or "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise InvalidArgument(FieldViolation("semantic.qdrant_api_key", "holds characters that no key has"))
+        raise InvalidArgument(FieldViolation("RECALLMESH_SEMANTIC__QDRANT_API_KEY", "holds characters that no key has"))
     if key and address.is_open:
         _log.warning("the vector server's key goes over the network in the open", address=str(address))
     client = AsyncQdrantClient(
