@@ -47,3 +47,5 @@ async def _end() -> None:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks, timeout=CLOSE_S)
+    # Its threads look up the names of hosts.
+    await asyncio.get_running_loop().shutdown_default_executor()
