@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from at_opensearch import forget_opensearch, open_at_opensearch, prefix_of
 from loopback import open_loopback, until_ready
+from neo4j_bed import open_migrated
 from qdrant_bed import open_on_local_mode
 
 from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
@@ -155,6 +156,16 @@ async def open_at_server(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
 
 
 @asynccontextmanager
+async def open_at_neo4j(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
+    """Open the graph arm on a Neo4j server; its vectors are embedded."""
+    async with AsyncExitStack() as stores:
+        vectors = await _vectors(folder, stores)
+        store = await stores.enter_async_context(open_migrated())
+        arm = _observed(name, GraphArm(store, vectors, cosine_mean=BACKGROUND, cosine_high=BACKGROUND))
+        yield Bed(name, arm, arm, (SemanticArm(vectors), arm), stores)
+
+
+@asynccontextmanager
 async def open_remote(name: ArmName, folder: Path) -> AsyncIterator[Bed]:
     """Serve the arm; one that reads vectors reads them over the wire too, from where the semantic arm is served."""
     async with AsyncExitStack() as stores, AsyncExitStack() as wires:
@@ -187,6 +198,6 @@ Opener = Callable[[ArmName, Path], AbstractAsyncContextManager[Bed]]
 PLACES: dict[str, Opener] = {"local": open_local, "remote": open_remote, "qdrant": open_on_qdrant}
 FITTING = [(name, place) for name in ArmName for place in PLACES if (name, place) != (ArmName.KEYWORD, "qdrant")]
 """Each arm in each place where it can be; the keyword arm has no vectors."""
-SERVERS: dict[str, Opener] = {"opensearch": open_at_server}
-STORES = [(ArmName.KEYWORD, "opensearch")]
+SERVERS: dict[str, Opener] = {"opensearch": open_at_server, "neo4j": open_at_neo4j}
+STORES = [(ArmName.KEYWORD, "opensearch"), (ArmName.GRAPH, "neo4j")]
 """The arms whose store may be a server, with the server's name."""

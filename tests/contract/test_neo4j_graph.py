@@ -19,7 +19,7 @@ from recallmesh.core.store import Inspection, Migrated
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.core.time import system_clock
 from recallmesh.graph import neo4j_reads, neo4j_schema, neo4j_writes
-from recallmesh.graph.neo4j import Neo4jDatabase, inspect_neo4j, migrate_neo4j, open_neo4j_graph_store
+from recallmesh.graph.neo4j import CONNECTIONS, Neo4jDatabase, inspect_neo4j, migrate_neo4j, open_neo4j_graph_store
 from recallmesh.graph.store import Alike, LinkKind, Node, Scope
 
 pytestmark = pytest.mark.stores
@@ -158,6 +158,23 @@ async def test_thirty_two_writers_of_the_same_entities_lose_nothing_and_meet_no_
     assert [e.entity_id for e in found.entities] == [f"e-{name.lower()}" for name in names]
     assert sum(e.memories for e in found.entities) == 32 * 6 + 24 * 3
     assert found.memories == 32 + 24
+
+
+async def test_writers_that_wait_for_their_turn_keep_no_connection_from_readers(store, bank, session):
+    await store.put(bank, (node(0),))
+    transaction = await session.begin_transaction()
+    await (await transaction.run("MATCH (b:Bank {uid: $bank}) SET b.held = true", bank=bank)).consume()
+    writing = [asyncio.create_task(store.put(bank, (node(n),))) for n in range(1, 2 * CONNECTIONS)]
+    await asyncio.sleep(0)
+    assert await asyncio.gather(*(read_ids(store, bank) for _ in range(CONNECTIONS))) == [[mid(0)]] * CONNECTIONS
+    assert not any(task.done() for task in writing)
+    await transaction.commit()
+    await asyncio.gather(*writing)
+    assert len(await read_ids(store, bank)) == 2 * CONNECTIONS
+
+
+async def read_ids(store, bank):
+    return [row.memory_id for row in (await store.scan(bank, PageRequest(size=1000))).rows]
 
 
 async def test_a_bank_is_dropped_whole_in_several_transactions(store, session):

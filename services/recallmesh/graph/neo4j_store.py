@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -18,6 +19,8 @@ from recallmesh.graph.store import GraphReads, Node
 
 NODES_PER_TRANSACTION = 200
 """So that no writer keeps the others of its bank waiting for longer than half a second or so."""
+WRITERS = 8
+"""The most transactions at once, of as many banks: the other connections are for reading."""
 _T = TypeVar("_T")
 _log = structlog.get_logger("recallmesh.graph")
 
@@ -57,6 +60,8 @@ class Neo4jGraphStore:
         self._server = server
         self._migrated = False
         self._warming: asyncio.Task[None] | None = None
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._writers = asyncio.Semaphore(WRITERS)
 
     async def put(self, bank_uid: str, nodes: tuple[Node, ...]) -> None:
         """Store nodes, in one transaction where they are not very many."""
@@ -65,7 +70,7 @@ class Neo4jGraphStore:
             await self._verify()
             for begin in range(0, len(nodes), NODES_PER_TRANSACTION):
                 some = nodes[begin : begin + NODES_PER_TRANSACTION]
-                await self._server.change(partial(neo4j_writes.put, bank_uid=bank_uid, nodes=some))
+                await self._change(bank_uid, partial(neo4j_writes.put, bank_uid=bank_uid, nodes=some))
 
         if nodes:
             await self._run(work)
@@ -77,7 +82,7 @@ class Neo4jGraphStore:
             await self._verify()
             for begin in range(0, len(removals), NODES_PER_TRANSACTION):
                 some = removals[begin : begin + NODES_PER_TRANSACTION]
-                await self._server.change(partial(neo4j_writes.delete, bank_uid=bank_uid, removals=some))
+                await self._change(bank_uid, partial(neo4j_writes.delete, bank_uid=bank_uid, removals=some))
 
         if removals:
             await self._run(work)
@@ -87,7 +92,7 @@ class Neo4jGraphStore:
 
         async def work() -> None:
             await self._verify()
-            while await self._server.change(partial(neo4j_writes.drop_some, bank_uid=bank_uid)):
+            while await self._change(bank_uid, partial(neo4j_writes.drop_some, bank_uid=bank_uid)):
                 pass
 
         await self._run(work)
@@ -144,6 +149,11 @@ class Neo4jGraphStore:
                 raise
 
         return await self._loop.run(watched)
+
+    async def _change(self, bank_uid: str, unit: Callable[[neo4j_writes.Change], Awaitable[_T]]) -> _T:
+        # One by one, as the server would let them: each that waited there would keep a connection from the readers.
+        async with self._turns.setdefault(bank_uid, asyncio.Lock()), self._writers:
+            return await self._server.change(unit)
 
     async def _ready(self) -> None:
         self._migrated = False
