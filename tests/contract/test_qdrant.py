@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import grpc
 import pytest
@@ -166,6 +166,19 @@ async def test_a_removed_memory_leaves_a_point_without_vectors_and_without_its_b
     assert point.vectors.WhichOneof("vectors_options") == "vectors"
     assert not point.vectors.vectors.vectors
     assert set(point.payload) == {"grave", "order", "removed_at"}
+
+
+async def test_what_was_removed_is_not_found_where_its_vectors_stay_behind(
+    server: LocalServer, index: VectorIndex
+) -> None:
+    await index.upsert("b1", (entry(1, tags=("a",)), entry(2)))
+    server.built = True
+    await index.delete("b1", (Removal(mid(1), 1),))
+    kept = await server.kept.points.retrieve(NAME, [turned(mid(1), mask_of("b1"))], with_vectors=True)
+    assert set(kept[0].vector) == {"text", "context"}
+    assert await found(index) == [2]
+    assert await found(index, tags=TagNot(TagLeaf(frozenset({"b"}), TagMode.ANY_STRICT))) == [2]
+    assert [row.memory_id for row in (await index.scan("b1", PageRequest())).rows] == [mid(2)]
 
 
 async def test_a_bank_is_dropped_with_what_remembers_its_removals(server: LocalServer, index: VectorIndex) -> None:
@@ -590,26 +603,52 @@ async def test_an_inspection_says_how_a_server_stands_and_never_raises(server: L
     assert (down.version, down.advice) == ("", ("the vector server does not answer",))
 
 
+MANY = 3000
+
+
+async def live_through(url: str, prefix: str) -> None:
+    """Make a collection, fill it until graphs are built over it, change and remove under many writers, empty it."""
+    given = {"prefix": prefix, **MODEL}
+    await asyncio.gather(*(migrate_qdrant(url, index_from=1000, **given) for _ in range(4)))
+    stands = await inspect_qdrant(url, **given)
+    assert (stands.schema, stands.memories, stands.advice) == ("1", 0, ())
+    async with open_qdrant_vectors(url, **given) as one, open_qdrant_vectors(url, **given) as other:
+        rng = random.Random(5)
+        near = [round(rng.uniform(-0.9, 0.9), 3) for _ in range(MANY)]
+        stored = [entry(number, (cosine, (1 - cosine**2) ** 0.5, 0.0)) for number, cosine in enumerate(near)]
+        await asyncio.gather(*(one.upsert("b1", tuple(stored[first : first + 500])) for first in range(0, MANY, 500)))
+        best = sorted(range(MANY), key=lambda number: (-near[number], number))
+        async with asyncio.timeout(60):
+            # Graphs miss some, by their nature, while they are built and after; the best few they do not.
+            while await found(other, limit=10) != best[:10]:  # noqa: ASYNC110 - the server has no event of ours to set
+                await asyncio.sleep(0.2)
+        writes = [
+            index.upsert("b1", (entry(1, EAST, version=version),)) for version in range(1, 20) for index in (one, other)
+        ]
+        writes += [one.delete("b1", (Removal(mid(1), 18),)), other.delete("b1", (Removal(mid(2), 5),))]
+        rng.shuffle(writes)
+        await asyncio.gather(*writes)
+        await other.upsert("b1", (entry(2, NORTH, version=4),))
+        assert await found(one, limit=1) == best[:1]
+        rows = {row.memory_id: row.version for row in (await one.scan("b1", PageRequest(5))).rows}
+        assert rows == {mid(0): 1, mid(1): 19, mid(3): 1, mid(4): 1, mid(5): 1}
+        assert (await inspect_qdrant(url, **given)).memories == MANY - 1
+        removed = tuple(Removal(mid(number), 20) for number in best[:50])
+        await one.delete("b1", removed)
+        left = [number for number in best[50:] if number not in (1, 2)]
+        assert await found(other, limit=5) == left[:5]
+        await one.drop("b1")
+        assert await found(other) == []
+    assert (await inspect_qdrant(url, **given)).memories == 0
+
+
+async def test_a_collection_lives_through_all_that_happens_to_it(server: LocalServer) -> None:
+    await live_through(server.url, "whole-life")
+
+
 @pytest.mark.stores
-async def test_a_real_server_does_all_that_local_mode_cannot_show(tmp_path) -> None:
-    url, given = servers.address("qdrant"), {"prefix": prefix_of(tmp_path), **MODEL}
+async def test_a_real_server_does_what_local_mode_cannot_show(tmp_path) -> None:
     try:
-        await asyncio.gather(*(migrate_qdrant(url, **given) for _ in range(4)))
-        stands = await inspect_qdrant(url, **given)
-        assert (stands.schema, stands.memories, stands.advice) == ("1", 0, ())
-        async with open_qdrant_vectors(url, **given) as one, open_qdrant_vectors(url, **given) as other:
-            memory = str(uuid4())
-            writes = [
-                index.upsert("b1", (IndexEntry(memory, version, "t", FactType.WORLD, vector=NORTH),))
-                for version in range(1, 20)
-                for index in (one, other)
-            ]
-            random.Random(3).shuffle(writes)
-            await asyncio.gather(*writes, other.delete("b1", (Removal(memory, 18),)))
-            assert [row.version for row in (await one.scan("b1", PageRequest())).rows] == [19]
-            await one.delete("b1", (Removal(memory, 19),))
-            assert await other.search((ask(),)) == ((),)
-            await one.drop("b1")
-        assert (await inspect_qdrant(url, **given)).memories == 0
+        await live_through(servers.address("qdrant"), prefix_of(tmp_path))
     finally:
         await forget_server(tmp_path)
