@@ -337,6 +337,12 @@ def _add_index_commands(commands: Commands) -> None:
         index_words.add_bank(parser)
         add_json(parser)
         add_place(parser)
+    index_words.add_migrate(
+        command(commands, "migrate", "migrating", index_words.MIGRATE, index_words.MIGRATE_EXAMPLES)
+    )
+    doctor = command(commands, "doctor", "doctor", index_words.DOCTOR, index_words.DOCTOR_EXAMPLES)
+    index_words.add_rows_json(doctor)
+    add_place(doctor)
 
 
 def _add_entity(commands: Commands) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, text
 
 from recallmesh.core.errors import MeshError
+from recallmesh.core.memory import VISIBLE_STATES
 from recallmesh.core.store import Inspection, Migrated
 from recallmesh.ledger.backend import TO_MIGRATE, Backend
 from recallmesh.ledger.database import DRIVER_ERRORS, backend_of
@@ -31,7 +32,12 @@ async def migrate_ledger(url: str) -> Migrated:
 
 
 async def inspect_ledger(url: str) -> Inspection:
-    """Tell how the ledger stands; one that is down is told of by ``advice``. Raises ``InvalidArgument`` for the URL."""
+    """Tell how the ledger stands, and how many memories it shows; one that is down is told of by ``advice``.
+
+    Raises:
+        InvalidArgument: the URL names no database that a ledger can be in.
+
+    """
     backend = backend_of(url, readers=1, writers=1)
     return await asyncio.to_thread(_inspect, backend)
 
@@ -56,7 +62,8 @@ def _seen(connection: Connection, backend: Backend) -> Inspection:
         theirs = float(connection.execute(_CLOCK).scalar_one())
         parts["skew_s"] = theirs - (asked + time.time()) / 2
     if parts["schema"] == HEAD:
-        parts["memories"] = connection.execute(select(func.count()).select_from(memories)).scalar_one()
+        shown = memories.c.state.in_([state.value for state in VISIBLE_STATES])
+        parts["memories"] = connection.execute(select(func.count()).select_from(memories).where(shown)).scalar_one()
     else:
         parts["advice"] = (NEWER if parts["schema"] > HEAD else TO_MIGRATE,)
     return Inspection(backend.name, backend.address, **parts)

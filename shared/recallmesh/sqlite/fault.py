@@ -23,8 +23,16 @@ _PRIMARY = 0xFF
 
 def unavailable(error: sqlite3.Error, store: str, *, busy: str) -> StoreUnavailable:
     """Return what to raise for a driver's error; ``busy`` says what it means that another has the file locked."""
-    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
-    return StoreUnavailable(f"{store} {busy if code in BUSY else MEANINGS.get(code, UNKNOWN)}")
+    return StoreUnavailable(f"{store} {busy if is_busy(error) else MEANINGS.get(_primary(error), UNKNOWN)}")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Tell whether another connection has the file locked."""
+    return _primary(error) in BUSY
+
+
+def _primary(error: sqlite3.Error) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & _PRIMARY
 
 
 def code_of(error: sqlite3.Error) -> str:

@@ -1,21 +1,25 @@
 """The vectors that other embedding models left beside those in use: so that a change of model is noticed."""
 
+import asyncio
 import json
 import sqlite3
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 import structlog
 
+from recallmesh.core.store import Inspection
+from recallmesh.sqlite.inspection import count_in, inspect_file
 from recallmesh.vectors.shelf import shelf_name
 
 FEW = 0.5
 """The share of another model's vectors below which those in use are taken for not made yet.
 
 Not all of them: what was deleted since is still among the other's."""
-
-
+STORE = "qdrant-edge"
+COUNT = "SELECT COUNT(*) FROM memory WHERE removed = 0"
+CHANGED = "the embedding model was changed, and few memories have its vectors"
 REMEDY = (
     "make them: recallmesh repair; until then memories are found by words, names and links alone, and by meaning those "
     "that have one; or set the embedder back. {folder} can be deleted once the new model is there to stay"
@@ -59,13 +63,26 @@ def tell_changed_model(path: Path, fingerprint: str) -> None:
     changed = changed_model(path, fingerprint)
     if changed is not None:
         _log.warning(
-            "the embedding model was changed, and few memories have its vectors",
+            CHANGED,
             model=fingerprint,
             vectors=changed.memories,
             former_model=changed.other.fingerprint,
             former_vectors=changed.other.memories,
             remedy=REMEDY.format(folder=path / changed.other.folder),
         )
+
+
+async def inspect_embedded_vectors(path: Path, fingerprint: str) -> Inspection:
+    """Tell how many memories have vectors of a model; also while another process has them open."""
+    catalog = path / shelf_name(fingerprint) / "catalog.sqlite"
+    seen = replace(
+        await inspect_file(STORE, catalog, COUNT, version=version("qdrant-edge-py")), address=str(catalog.parent)
+    )
+    changed = await asyncio.to_thread(changed_model, path, fingerprint)
+    if changed is None:
+        return seen
+    remedy = REMEDY.format(folder=path / changed.other.folder)
+    return replace(seen, advice=(*seen.advice, f"{CHANGED}; {remedy}"))
 
 
 def _other(home: Path) -> OtherModel | None:
@@ -77,12 +94,7 @@ def _other(home: Path) -> OtherModel | None:
 
 
 def _count(home: Path) -> int:
-    catalog = home / "catalog.sqlite"
-    # It is another model's, and another process may have it open: looked at, and neither made nor changed. Without a
-    # log beside it nobody has; then SQLite need not make one to read it.
-    how = "mode=ro" if catalog.with_name(f"{catalog.name}-wal").exists() else "mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(f"{catalog.absolute().as_uri()}?{how}", uri=True)) as connection:
-            return int(connection.execute("SELECT COUNT(*) FROM memory WHERE removed = 0").fetchone()[0])
+        return count_in(home / "catalog.sqlite", COUNT)
     except sqlite3.Error:
         return 0

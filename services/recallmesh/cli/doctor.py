@@ -1,0 +1,84 @@
+"""``recallmesh doctor``: every store and service in one table, with what is wrong and what to do."""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+
+from recallmesh import parts
+from recallmesh.cli.address import address_of, check_address, folder
+from recallmesh.cli.diagnosis import HEADINGS, Counted, Lag, Row, lags_of, service_row, store_row
+from recallmesh.cli.reaching import troubles_of
+from recallmesh.cli.screen import console, print_table
+from recallmesh.cli.serving import CALLED
+from recallmesh.core.errors import MeshError
+from recallmesh.core.store import Inspection
+from recallmesh.core.time import system_clock
+from recallmesh.mesh import Part, open_assembly
+from recallmesh.settings import Settings, load_settings
+from recallmesh.stores import LEDGER, Store, info_of, stores_of
+from recallmesh.telemetry.log import set_up_logging
+
+ILL = 1
+ARMS = tuple(arm.value for arm in parts.INDEXING_ARMS)
+
+
+async def run(words: argparse.Namespace) -> int:
+    """Look at everything, and show it; 1 when something is wrong."""
+    set_up_logging(level="error")
+    settings = load_settings(data=folder(words.data))
+    address = address_of(words)
+    if address:
+        check_address(address, words)
+    placed = _placed(settings) | (dict.fromkeys(sorted(CALLED), address) if address else {})
+    async with open_assembly(settings, frozenset()) as assembly:
+        stores = stores_of(settings, partial(info_of, assembly), embedded=not address)
+        rows = await _store_rows(settings, stores)
+    rows += [service_row(part, placed[part], trouble) for part, trouble in (await troubles_of(placed)).items()]
+    if words.json:
+        print(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+    else:
+        print_table(console(), HEADINGS, [row.cells for row in rows], folding=frozenset({2, len(HEADINGS) - 1}))
+    return ILL if any(row.advice for row in rows) else 0
+
+
+def _placed(settings: Settings) -> dict[Part, str]:
+    """Return the parts that the settings say are elsewhere, with their addresses."""
+    found = {part: getattr(settings, part.value).address for part in Part}
+    return {part: address for part, address in found.items() if address}
+
+
+async def _store_rows(settings: Settings, stores: Sequence[Store]) -> list[Row]:
+    """Look at the stores; at the ledger before and after the others, since more may be retained meanwhile."""
+    before = {store.part: await store.inspect() for store in stores if store.part == LEDGER}
+    others = [store for store in stores if store.part != LEDGER]
+    seen = await asyncio.gather(*(store.inspect() for store in others))
+    after = {store.part: await store.inspect() for store in stores if store.part == LEDGER}
+    lags = await _lags(settings, after)
+    counted = _counted(before, after)
+    return [
+        *(store_row(part, one) for part, one in after.items()),
+        *(
+            store_row(store.part, one, lag=lags.get(store.part), counted=counted)
+            for store, one in zip(others, seen, strict=True)
+        ),
+    ]
+
+
+def _counted(before: Mapping[str, Inspection], after: Mapping[str, Inspection]) -> Counted | None:
+    first, last = (one[LEDGER].memories if LEDGER in one else None for one in (before, after))
+    return None if first is None or last is None else Counted(first, last)
+
+
+async def _lags(settings: Settings, ledgers: Mapping[str, Inspection]) -> Mapping[str, Lag]:
+    """Ask the ledger what waits for the arms; opened only if that changes nothing of it."""
+    if not any(seen.schema and seen.schema == seen.wanted for seen in ledgers.values()):
+        return {}
+    try:
+        async with parts.open_ledger_here(settings) as ledger:
+            waiting = await ledger.outbox_lag(system_clock())
+    except MeshError:
+        return {}  # it went away since it was looked at, which is told the next time
+    return lags_of(tuple((arm.value, changes, oldest) for arm, changes, oldest in waiting), ARMS)
