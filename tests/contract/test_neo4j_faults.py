@@ -99,8 +99,8 @@ async def test_abandoned_calls_hold_no_thread_and_no_connection(store, passage, 
 
 
 async def test_without_a_deadline_a_hanging_server_is_given_up_in_seconds(store, passage, bank, monkeypatch):
-    monkeypatch.setattr(adapter, "READ_S", 0.5)
-    monkeypatch.setattr(adapter, "WRITE_S", 0.5)
+    monkeypatch.setattr(store._server, "_read_s", 0.5)
+    monkeypatch.setattr(store._server, "_write_s", 0.5)
     await store.put(bank, (node("m1"),))
     passage.block()
     for work in (lambda: ids(store, bank), lambda: store.put(bank, (node("m2"),)), store.check):

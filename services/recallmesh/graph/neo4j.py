@@ -26,6 +26,10 @@ READ_S = 5.0
 """The most seconds of one question; a call with a deadline of its own ends at that."""
 WRITE_S = 20.0
 """The most seconds of one transaction: a batch waits its turn among the other writers of its bank."""
+PATIENCE_S = 60.0
+"""The same for both where no search waits: a server that has just started is slow to plan what it never did."""
+INSPECT_S = 10.0
+"""The most seconds of one question about how it stands."""
 CONNECTIONS = 32
 """The most connections to a server; a call waits for a free one."""
 ATTEMPTS = 6
@@ -57,21 +61,34 @@ class Neo4jDatabase:
 class _Server:
     """Asks and changes one database of a server; all that its driver raises leaves as a mesh error."""
 
-    def __init__(self, driver: neo4j.AsyncDriver, database: str, random: Random) -> None:
+    def __init__(
+        self,
+        driver: neo4j.AsyncDriver,
+        database: str,
+        random: Random,
+        *,
+        read_s: float = PATIENCE_S,
+        write_s: float = PATIENCE_S,
+    ) -> None:
         self._driver = driver
         self._database = database
+        self._read_s = read_s
+        self._write_s = write_s
         self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
         self._random = random
 
     async def ask(self, statement: str, values: Mapping[str, object]) -> list[Any]:
         """Return the row that a statement answers; a connection that has died is left for another, once."""
         try:
-            return await self._answer(statement, values)
-        except (DriverError, Neo4jError) as error:
-            if not error.is_retryable():
-                raise unavailable(error) from error
-        try:
-            return await self._answer(statement, values)
+            async with asyncio.timeout(self._read_s):
+                try:
+                    return await self._answer(statement, values)
+                except (DriverError, Neo4jError) as error:
+                    if not error.is_retryable():
+                        raise
+                return await self._answer(statement, values)
+        except TimeoutError as error:
+            raise StoreUnavailable("the graph store does not answer") from error
         except (DriverError, Neo4jError) as error:
             raise unavailable(error) from error
 
@@ -104,19 +121,16 @@ class _Server:
         raise AssertionError("the last attempt returns or raises")
 
     async def _answer(self, statement: str, values: Mapping[str, object]) -> list[Any]:
-        try:
-            async with asyncio.timeout(READ_S), self._session(neo4j.READ_ACCESS) as session:
-                result = await session.run(neo4j.Query(statement, timeout=READ_S), dict(values))
-                return (await result.single(strict=True)).values()
-        except TimeoutError as error:
-            raise StoreUnavailable("the graph store does not answer") from error
+        async with self._session(neo4j.READ_ACCESS) as session:
+            result = await session.run(neo4j.Query(statement, timeout=self._read_s), dict(values))
+            return (await result.single(strict=True)).values()
 
     async def _transact(self, unit: _Unit[_T], *, keep: bool) -> _T:
         try:
             async with (
-                asyncio.timeout(WRITE_S),
+                asyncio.timeout(self._write_s),
                 self._session(neo4j.WRITE_ACCESS) as session,
-                await session.begin_transaction(timeout=WRITE_S) as transaction,
+                await session.begin_transaction(timeout=self._write_s) as transaction,
             ):
                 made = await unit(partial(_changed, transaction))
                 await (transaction.commit() if keep else transaction.rollback())
@@ -138,7 +152,8 @@ async def open_neo4j_graph_store(database: Neo4jDatabase, *, random: Random) -> 
     """Open the graph store on a server, which need not be there yet: until it is, calls raise StoreUnavailable."""
     async with open_own_loop("graph-neo4j") as loop:
         driver = await loop.run(lambda: _connect(database))
-        store = Neo4jGraphStore(loop, _Server(driver, database.name, random))
+        server = _Server(driver, database.name, random, read_s=READ_S, write_s=WRITE_S)
+        store = Neo4jGraphStore(loop, server, patient=_Server(driver, database.name, random))
         try:
             await store.begin_warming()
             yield store
@@ -176,7 +191,7 @@ async def inspect_neo4j(database: Neo4jDatabase, *, random: Random, now: Clock) 
     wanted = str(neo4j_schema.VERSION)
     driver = await _connect(database)
     try:
-        server = _Server(driver, database.name, random)
+        server = _Server(driver, database.name, random, read_s=INSPECT_S)
         await server.ask(neo4j_schema.CLOCK, {})  # the first time it is compiled, for as long as seconds
         before = now()
         (clock,) = await server.ask(neo4j_schema.CLOCK, {})
@@ -231,7 +246,7 @@ async def _connect(database: Neo4jDatabase) -> neo4j.AsyncDriver:
         database.url,
         auth=(database.user, database.password) if database.user else None,
         connection_timeout=CONNECT_S,
-        connection_acquisition_timeout=READ_S,
+        connection_acquisition_timeout=PATIENCE_S,
         max_connection_pool_size=CONNECTIONS,
         notifications_min_severity="OFF",
         telemetry_disabled=True,

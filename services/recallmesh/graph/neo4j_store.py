@@ -54,10 +54,11 @@ class Neo4jGraphStore:
     to the schema of this version, every call raises NotReady.
     """
 
-    def __init__(self, loop: OwnLoop, server: Server) -> None:
-        """Take over what an ``open_neo4j_graph_store`` closes."""
+    def __init__(self, loop: OwnLoop, server: Server, *, patient: Server) -> None:
+        """Take over what an ``open_neo4j_graph_store`` closes; ``patient`` is the same server, given more time."""
         self._loop = loop
         self._server = server
+        self._patient = patient
         self._migrated = False
         self._warming: asyncio.Task[None] | None = None
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -170,7 +171,7 @@ class Neo4jGraphStore:
     async def _warmed(self) -> None:
         await self._verify()
         began = time.perf_counter()
-        await warm_up(self._server.ask, self._server.change)
+        await warm_up(self._patient.ask, self._patient.change)
         _log.info("graph.warmed_up", seconds=round(time.perf_counter() - began, 3))
 
     async def _verify(self) -> None:
