@@ -1,6 +1,7 @@
 """What a PostgreSQL database does to a transaction: conflicts, lost connections, limits, and what its errors mean."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
@@ -9,14 +10,17 @@ from dataclasses import replace
 import psycopg
 import pytest
 import structlog
-from contract.ledger_bed import NOW, Backend, new_bank, uid
+from contract.ledger_bed import LATER, MINUTE, NOW, Backend, Bed, chunk, new_bank, uid
 from databases import database
 from sqlalchemy import text
 
+from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankRef
 from recallmesh.core.errors import ConflictingWrite, InvalidArgument, MeshError, NotReady, StoreUnavailable
 from recallmesh.core.page import PageRequest
 from recallmesh.ledger.database import backend_of, open_database
+from recallmesh.ledger.outbox import lease_rows
+from recallmesh.ledger.reading import read_memories
 from recallmesh.ledger.schema import HEAD
 from recallmesh.ledger.upkeep import inspect_ledger, migrate_ledger
 
@@ -147,6 +151,36 @@ async def test_work_that_cannot_be_taken_back_runs_once(kept):
     assert len(runs) == 1
 
 
+async def test_who_gives_up_leaves_a_transaction_that_ends_alone_and_is_not_complained_of(kept):
+    complaints, begun, enough = [], threading.Event(), threading.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+
+    def work(connection) -> None:
+        connection.execute(text("UPDATE kept SET said = 'kept'"))
+        begun.set()
+        enough.wait(5)
+
+    def fail(_connection) -> None:
+        begun.set()
+        enough.wait(5)
+        raise NotReady("for a reason")
+
+    for given_up in (work, fail):
+        writing = asyncio.create_task(kept.write(given_up))
+        await asyncio.to_thread(begun.wait, 5)
+        writing.cancel()
+        begun.clear()
+    enough.set()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    await kept.close()
+    gc.collect()
+    await asyncio.sleep(0)
+    assert complaints == []
+    async with open_database(kept._backend) as again:
+        assert await again.read(said) == ["kept", "kept"]
+
+
 async def test_a_reader_can_change_nothing(kept):
     with pytest.raises(StoreUnavailable, match="read-only"):
         await kept.read(lambda connection: connection.execute(text("UPDATE kept SET said = 'x'")))
@@ -216,6 +250,46 @@ async def test_all_texts_are_ordered_by_their_bytes(url):
             ).all()
         )
     assert [tuple(row) for row in found if row.table_name != "alembic_version"] == []
+
+
+def touched(connection, table: str) -> int:
+    """The rows of a table that a transaction has read so far."""
+    counted = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = :name"
+    return connection.execute(text(counted), {"name": table}).scalar_one()
+
+
+@pytest.mark.parametrize("analysed", ["before", "after"])
+async def test_a_read_touches_the_rows_it_returns_whatever_the_statistics_say(bare, analysed):
+    """A bank that came since they were taken is unknown to them; among many small ones it seems to be small."""
+    await migrate_ledger(bare)
+    async with Backend(bare).open() as ledger, open_database(backend_of(bare)) as opened:
+
+        async def analyse(when: str) -> None:
+            if when == analysed:
+                await opened.write(lambda connection: connection.execute(text("ANALYZE")))
+
+        for number in range(60):
+            small = Bed(ledger, await new_bank(ledger, f"small{number}"))
+            await small.write("doc", chunk("a", "one"))
+        await analyse("before")
+        large = Bed(ledger, await new_bank(ledger, "large"))
+        added = (await large.write("doc", *(chunk(f"c{n}", f"fact {n}") for n in range(1500)))).added
+        await analyse("after")
+        ids = [one.id for one in added[:100]]
+
+        def read(connection) -> tuple[int, int]:
+            found = read_memories(connection, large.uid, ids)
+            return len(found), touched(connection, "memories")
+
+        assert await opened.read(read) == (100, 100)
+
+        def lease(connection) -> tuple[int, int]:
+            rows = lease_rows(connection, "w", ArmName.GRAPH, limit=50, lease=MINUTE, now=LATER)
+            return len(rows), touched(connection, "outbox")
+
+        leased, looked_at = await opened.write(lease)
+        assert leased == 50
+        assert looked_at < 50 * 6
 
 
 async def test_a_ledger_without_its_schema_is_refused_by_every_call_until_it_is_migrated(bare):

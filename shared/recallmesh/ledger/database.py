@@ -133,7 +133,7 @@ async def _outcome(begun: Future[T], wait_s: float | None) -> T:
         try:
             await asyncio.wait({outcome}, timeout=wait_s)
         except asyncio.CancelledError:
-            begun.cancel()
+            outcome.cancel()  # nobody asks for it any more; begun, it ends alone
             raise
         if not outcome.done() and begun.cancel():
             raise StoreUnavailable(BUSY)
