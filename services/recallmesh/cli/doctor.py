@@ -52,29 +52,28 @@ def _placed(settings: Settings) -> dict[Part, str]:
 
 async def _store_rows(settings: Settings, stores: Sequence[Store]) -> list[Row]:
     """Look at the stores; at the ledger before and after the others, since more may be retained meanwhile."""
-    before = {store.part: await store.inspect() for store in stores if store.part == LEDGER}
-    others = [store for store in stores if store.part != LEDGER]
+    ledger = next((store for store in stores if store.part == LEDGER), None)
+    others = [store for store in stores if store is not ledger]
+    before = await ledger.inspect() if ledger else None
     seen = await asyncio.gather(*(store.inspect() for store in others))
-    after = {store.part: await store.inspect() for store in stores if store.part == LEDGER}
+    after = await ledger.inspect() if ledger and before and before.version else before
     lags = await _lags(settings, after)
     counted = _counted(before, after)
-    return [
-        *(store_row(part, one) for part, one in after.items()),
-        *(
-            store_row(store.part, one, lag=lags.get(store.part), counted=counted)
-            for store, one in zip(others, seen, strict=True)
-        ),
-    ]
+    rows = [store_row(LEDGER, after)] if after else []
+    for store, one in zip(others, seen, strict=True):
+        rows.append(store_row(store.part, one, lag=lags.get(store.part), counted=counted))
+    return rows
 
 
-def _counted(before: Mapping[str, Inspection], after: Mapping[str, Inspection]) -> Counted | None:
-    first, last = (one[LEDGER].memories if LEDGER in one else None for one in (before, after))
-    return None if first is None or last is None else Counted(first, last)
+def _counted(before: Inspection | None, after: Inspection | None) -> Counted | None:
+    if before is None or after is None or before.memories is None or after.memories is None:
+        return None
+    return Counted(before.memories, after.memories)
 
 
-async def _lags(settings: Settings, ledgers: Mapping[str, Inspection]) -> Mapping[str, Lag]:
+async def _lags(settings: Settings, seen: Inspection | None) -> Mapping[str, Lag]:
     """Ask the ledger what waits for the arms; opened only if that changes nothing of it."""
-    if not any(seen.schema and seen.schema == seen.wanted for seen in ledgers.values()):
+    if seen is None or not seen.schema or seen.schema != seen.wanted:
         return {}
     try:
         async with parts.open_ledger_here(settings) as ledger:
