@@ -8,12 +8,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from at_opensearch import forget_opensearch, open_at_opensearch, prefix_of, server_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from passage import open_passage
+from tagged import SUBSETS, tag_tests
 
 from recallmesh.core.arm import Removal
-from recallmesh.core.errors import MeshError, NotReady, StoreUnavailable
+from recallmesh.core.errors import InvalidArgument, MeshError, NotReady, StoreUnavailable
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import PageRequest
+from recallmesh.core.tags import passes
 from recallmesh.keyword import opensearch_index, opensearch_store
 from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.opensearch import (
@@ -103,7 +107,7 @@ async def test_migrating_twice_and_at_once_is_as_once(server):
 @pytest.mark.parametrize(
     ("shape", "said"),
     [
-        (GERMAN, "analysis 2 english where 2 german is set"),
+        (GERMAN, "(language english where german is set)"),
         (Shape(ranking=Ranking(k1=1.2, names=2.0)), "k1 0.9 where 1.2 is set, names 1.0 where 2.0 is set"),
     ],
     ids=["language", "weights"],
@@ -126,6 +130,7 @@ async def test_another_shape_is_filled_beside_the_old_one_which_is_whole_when_it
         assert await migrate_opensearch(server, GERMAN)
         assert isinstance(await _said_by(store.check()), NotReady)  # a process that still runs notices
         assert isinstance(await _said_by(store.search(KeywordQuery(BANK, "harbour"))), NotReady)
+    assert "to fill that, run: recallmesh repair" in (await inspect_opensearch(server, GERMAN)).advice[0]
     async with open_opensearch_keyword_store(server, GERMAN) as german:
         assert await found(german, "Haus") == []
         await german.upsert(BANK, (document("n", "die Häuser"),))
@@ -133,7 +138,8 @@ async def test_another_shape_is_filled_beside_the_old_one_which_is_whole_when_it
     told = await inspect_opensearch(server, GERMAN)
     assert told.memories == 1
     old = Names(server.prefix, ENGLISH.version).first
-    assert told.advice == (f"the index {old} is of another shape and no longer used: delete it when all is well.",)
+    left = f"the index {old}, of another shape and no longer used, has 2 memories, the one in use 1; "
+    assert told.advice == (f"{left}when all is well, delete it.",)
     assert (await migrate_opensearch(server, ENGLISH)).before == GERMAN.version
     async with open_opensearch_keyword_store(server, ENGLISH) as store:
         assert await found(store, "harbour") == ["m"]
@@ -211,6 +217,21 @@ async def test_a_language_that_another_process_brought_is_noticed(server):
         assert await found(store, "Haus") == ["n"]
 
 
+# Tags
+
+
+@given(st.lists(tag_tests(), min_size=20, max_size=20))
+@settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_groups_of_tag_tests_within_groups_pass_what_the_core_passes(server, tests):
+    marked = {f"m{number}": tags for number, tags in enumerate(SUBSETS)}
+    async with open_at_opensearch(server.prefix) as store:
+        documents = (replace(document(name, "harbour"), tags=tuple(tags)) for name, tags in marked.items())
+        await store.upsert(BANK, tuple(documents))
+        for test in tests:
+            hits = await store.search(KeywordQuery(BANK, "harbour", tags=test))
+            assert [hit.memory_id for hit in hits] == [name for name, tags in marked.items() if passes(test, tags)]
+
+
 # A server that goes away
 
 
@@ -266,16 +287,43 @@ async def test_a_call_that_is_given_up_leaves_the_store_in_order(server, passage
         assert await found(store, "harbour") == ["m"]
 
 
-async def test_what_is_no_opensearch_is_told():
+ANSWERS = [
+    (200, "hello", "does not answer as OpenSearch does"),
+    (401, "", "refuses this service's credential"),
+    (403, '{"error": {"type": "security_exception"}, "status": 403}', "refuses this service's credential"),
+    (403, '{"error": {"type": "cluster_block_exception"}, "status": 403}', "takes no writes; its disk may be full"),
+    (429, '{"error": {"type": "circuit_breaking_exception"}, "status": 429}', "has too much to do"),
+    (503, "", "cannot answer now"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "said"), ANSWERS)
+async def test_a_server_that_refuses_is_told_of_without_its_words_or_our_password(status, body, said, capfd):
+    heads = []
+
     async def answer(reader, writer) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 5\r\n\r\nhello")
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        writer.write(f"{head}{body}".encode())
         await writer.drain()
         writer.close()
 
     other = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with other:
-        at = OpenSearchServer(f"http://127.0.0.1:{other.sockets[0].getsockname()[1]}")
+        url = f"http://127.0.0.1:{other.sockets[0].getsockname()[1]}"
+        at = OpenSearchServer(url, user="mesh", password="pä:ss")  # noqa: S106 - of nobody
         async with open_opensearch_keyword_store(at, ENGLISH) as store:
-            with pytest.raises(StoreUnavailable, match="does not answer as OpenSearch does"):
+            with pytest.raises(StoreUnavailable, match=said) as refused:
                 await store.check()
+    assert b"authorization: Basic bWVzaDpww6Q6c3M=\r\n" in heads[0]
+    written = f"{capfd.readouterr()}{refused.value}{at}"
+    assert "pä:ss" not in written
+    assert "bWVzaDpww6Q6c3M" not in written
+
+
+async def test_certificates_that_cannot_be_read_are_named(tmp_path):
+    (tmp_path / "empty.pem").write_text("no certificate")
+    for ca in (tmp_path / "none.pem", tmp_path / "empty.pem"):
+        with pytest.raises(InvalidArgument, match="OPENSEARCH_CA"):
+            async with open_opensearch_keyword_store(OpenSearchServer("https://127.0.0.1:1", ca=ca), ENGLISH):
+                pass

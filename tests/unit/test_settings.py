@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.errors import InvalidArgument
 from recallmesh.core.tuning import BoostLevel, Budget
+from recallmesh.keyword.settings import KeywordSettings
 from recallmesh.mesh import Part
 from recallmesh.settings import Settings, default_data, known_names, load_settings
 
@@ -169,3 +171,16 @@ def test_a_process_that_hosts_an_arm_loads_no_other_arms_packages():
         "openai",
     }
     assert extras & set(told.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("url", ["opensearch:9200", "http://user:secret@opensearch:9200", "https://opensearch/?x", ""])
+def test_an_opensearch_address_is_a_plain_url(url):
+    with pytest.raises(ValidationError):
+        KeywordSettings(opensearch_url=url)
+    assert KeywordSettings(opensearch_url="https://opensearch:9200").opensearch_url == "https://opensearch:9200"
+
+
+@pytest.mark.parametrize("half", [{"opensearch_user": "mesh"}, {"opensearch_password": "secret"}])
+def test_a_user_of_opensearch_has_a_password(half):
+    with pytest.raises(ValidationError, match="go together"):
+        KeywordSettings(**half)

@@ -1,9 +1,11 @@
 """The official client of OpenSearch: sends the keyword store's requests; what goes wrong leaves as a mesh error."""
 
 import asyncio
+import base64
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -12,7 +14,7 @@ from urllib.parse import urlsplit
 import opensearchpy
 import structlog
 
-from recallmesh.core.errors import MeshError, StoreUnavailable
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, StoreUnavailable
 from recallmesh.core.store import Inspection, Migrated
 from recallmesh.keyword.opensearch_index import PREFIX, Names, Shape
 from recallmesh.keyword.opensearch_request import TIMEOUT_S, Answer, Body
@@ -20,6 +22,8 @@ from recallmesh.keyword.opensearch_state import inspected, migrated
 from recallmesh.keyword.opensearch_store import OpenSearchKeywordStore, refusal
 
 _CONNECTIONS = 32
+_SAID = 300
+"""Characters of a complaint that are logged: another server than OpenSearch may answer with a page."""
 _log = structlog.get_logger("recallmesh.keyword")
 
 
@@ -27,7 +31,7 @@ _log = structlog.get_logger("recallmesh.keyword")
 class OpenSearchServer:
     """Where a server is and who asks: its URL (http or https), what the names of our indexes begin with, a credential.
 
-    ``ca`` is a file or folder of certificates to believe; absent: the well-known ones.
+    ``ca`` is a file or folder of certificates to believe; absent: the system's.
     """
 
     url: str
@@ -46,19 +50,20 @@ class OpenSearchServer:
 class OpenSearchRequests:
     """``Requests`` by the official client. After a failure the next request makes a new connection by itself."""
 
-    def __init__(self, server: OpenSearchServer) -> None:
-        """Make the client; it connects with its first request."""
+    def __init__(self, server: OpenSearchServer, trust: ssl.SSLContext | None) -> None:
+        """Make the client; it connects with its first request. ``trust`` is for https alone."""
         # The library would log each failure with a traceback, to standard error where nobody listens.
         logging.getLogger("opensearch").addHandler(logging.NullHandler())
         self._client = opensearchpy.AsyncOpenSearch(
             [server.url],
-            http_auth=(server.user, server.password) if server.user else None,
-            ca_certs=None if server.ca is None else str(server.ca),
+            headers={"authorization": _basic(server.user, server.password)} if server.user else None,
+            ssl_context=trust,
             maxsize=_CONNECTIONS,
             max_retries=1,  # for a connection that a restarted server has forgotten; never after a timeout
             retry_on_status=(),
         )
         self._closed = False
+        self._complained = ""
 
     async def ask(
         self, method: str, path: str, body: Body = None, *, timeout_s: float = TIMEOUT_S, **params: str
@@ -67,10 +72,14 @@ class OpenSearchRequests:
         if self._closed:
             raise StoreUnavailable("the keyword store is closed")
         headers = {"content-type": "application/x-ndjson"} if isinstance(body, str) else None
-        with _translated():
+        try:
             answer = await self._client.transport.perform_request(
                 method, path, params=params, body=body, timeout=timeout_s, headers=headers
             )
+        except opensearchpy.OpenSearchException as error:
+            self._complain(error)
+            raise _mesh_error(error) from error
+        self._complained = ""
         return cast("Answer", answer)
 
     async def close(self) -> None:
@@ -78,29 +87,42 @@ class OpenSearchRequests:
         self._closed = True
         await self._client.close()
 
+    def _complain(self, error: opensearchpy.OpenSearchException) -> None:
+        """Log what the server or the client said, without what was asked; once for as long as it is all they say.
 
-@contextmanager
-def _translated() -> Iterator[None]:
+        That there is no such index is for whoever asked to tell.
+        """
+        if isinstance(error, opensearchpy.NotFoundError):
+            return
+        said = f"{error.status_code} {error.error}"[:_SAID] if isinstance(error, opensearchpy.TransportError) else ""
+        if (complaint := f"{type(error).__name__} {said}") != self._complained:
+            _log.warning("keyword.driver_failed", error=said, kind=type(error).__name__)
+            self._complained = complaint
+
+
+def _basic(user: str, password: str) -> str:
+    """Return the credential as a header (RFC 7617), in UTF-8 as OpenSearch reads it."""
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+def _trust(ca: Path | None) -> ssl.SSLContext:
     try:
-        yield
-    except opensearchpy.OpenSearchException as error:
-        if not isinstance(error, opensearchpy.NotFoundError):  # which says no more than its NotReady does
-            _log.warning("keyword.driver_failed", error=_said(error), kind=type(error).__name__)
-        raise _mesh_error(error) from error
-
-
-def _said(error: opensearchpy.OpenSearchException) -> str:
-    """Return what the server or the client said, without what was asked."""
-    return f"{error.status_code} {error.error}" if isinstance(error, opensearchpy.TransportError) else ""
+        return ssl.create_default_context(
+            cafile=None if ca is None or ca.is_dir() else str(ca), capath=str(ca) if ca and ca.is_dir() else None
+        )
+    except OSError as error:
+        raise InvalidArgument(
+            FieldViolation("RECALLMESH_KEYWORD__OPENSEARCH_CA", "certificates cannot be read there")
+        ) from error
 
 
 def _mesh_error(error: opensearchpy.OpenSearchException) -> MeshError:
     match error:
         case opensearchpy.ConnectionTimeout():
             return StoreUnavailable("the keyword store does not answer in time")
-        case opensearchpy.SSLError():
-            return StoreUnavailable("the keyword store's TLS certificate is not accepted")
         case opensearchpy.ConnectionError():
+            if isinstance(error.info, ssl.SSLError):
+                return StoreUnavailable("the keyword store's TLS certificate is not accepted")
             return StoreUnavailable("the keyword store cannot be connected to")
         case opensearchpy.TransportError():
             return refusal(int(error.status_code), str(error.error))
@@ -110,8 +132,14 @@ def _mesh_error(error: opensearchpy.OpenSearchException) -> MeshError:
 
 @asynccontextmanager
 async def open_opensearch_requests(server: OpenSearchServer) -> AsyncIterator[OpenSearchRequests]:
-    """Make a client, and close it at the end."""
-    requests = await asyncio.to_thread(OpenSearchRequests, server)  # reads certificates
+    """Make a client, and close it at the end.
+
+    Raises:
+        InvalidArgument: the certificates to believe cannot be read.
+
+    """
+    trust = await asyncio.to_thread(_trust, server.ca) if server.url.startswith("https") else None
+    requests = OpenSearchRequests(server, trust)
     try:
         yield requests
     finally:

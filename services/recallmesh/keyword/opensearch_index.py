@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from recallmesh.core.arm import Removal
-from recallmesh.keyword.analysis import Analyser
+from recallmesh.keyword.analysis import ANALYSIS_VERSION, Analyser
 from recallmesh.keyword.defaults import Ranking
-from recallmesh.keyword.ranking import Terms, fingerprint, frequencies, terms_of
+from recallmesh.keyword.ranking import Terms, frequencies, terms_of
 from recallmesh.keyword.store import KeywordDocument
 
 SCHEMA = 1
@@ -44,7 +44,13 @@ class Shape:
     def about(self) -> dict[str, object]:
         """All of it by name, as the index notes it."""
         weights = {name: number for name, number in asdict(self.ranking).items() if name != "function_words"}
-        return {"schema": SCHEMA, "analysis": fingerprint(self.language), "pivot": PIVOT_WORDS, **weights}
+        return {
+            "schema": SCHEMA,
+            "analysis": ANALYSIS_VERSION,
+            "language": self.language,
+            "pivot": PIVOT_WORDS,
+            **weights,
+        }
 
     @property
     def version(self) -> str:

@@ -72,18 +72,20 @@ async def inspected(requests: Requests, names: Names, shape: Shape, empty: Inspe
         skew_s = _skew_s(clocks, asked, time.time())
         about = await requests.ask("GET", "/")
         found = await current(requests, names)
-        every = await requests.ask("GET", f"/{names.every}/_mapping")
-        memories = await _memories(requests, names) if found is not None and found.version == shape.version else None
+        seen = replace(
+            empty,
+            version=str(about["version"]["number"]),
+            schema="" if found is None else found.version,
+            skew_s=skew_s,
+        )
+        if found is None:
+            return replace(seen, advice=(f"{NOT_MIGRATED}.",))
+        if found.version != shape.version:
+            return replace(seen, advice=(f"{refused(found, shape)}.",))
+        memories = await _memories(requests, found.index)
+        return replace(seen, memories=memories, advice=await _advice_on_others(requests, names, found, memories))
     except MeshError as error:
         return replace(empty, advice=(f"{error.message}.",))
-    return replace(
-        empty,
-        version=str(about["version"]["number"]),
-        schema="" if found is None else found.version,
-        memories=memories,
-        skew_s=skew_s,
-        advice=_advice(found, shape, every),
-    )
 
 
 def refused(found: Found, shape: Shape) -> str:
@@ -119,20 +121,21 @@ async def _made(requests: Requests, names: Names, shape: Shape) -> str:
     return names.first
 
 
-async def _memories(requests: Requests, names: Names) -> int:
-    answer = await requests.ask("POST", f"/{names.alias}/_count", _LIVING)
+async def _memories(requests: Requests, index: str) -> int:
+    answer = await requests.ask("POST", f"/{index}/_count", _LIVING)
     return int(answer["count"])
 
 
-def _advice(found: Found | None, shape: Shape, every: Answer) -> tuple[str, ...]:
-    if found is None:
-        return (f"{NOT_MIGRATED}.",)
-    if found.version != shape.version:
-        return (f"{refused(found, shape)}.",)
-    unused = sorted(index for index, described in every.items() if index != found.index and _note(described))
-    return tuple(
-        f"the index {index} is of another shape and no longer used: delete it when all is well." for index in unused
-    )
+async def _advice_on_others(requests: Requests, names: Names, found: Found, memories: int) -> tuple[str, ...]:
+    """Say what to do about indexes of other shapes; one that has twice as many memories as ours was not yet copied."""
+    every = await requests.ask("GET", f"/{names.every}/_mapping")
+    advice = []
+    for index in sorted(index for index, described in every.items() if index != found.index and _note(described)):
+        others = await _memories(requests, index)
+        what = "to fill that, run: recallmesh repair" if others > 2 * memories else "when all is well, delete it"
+        held = f"has {others} memories, the one in use {memories}"
+        advice.append(f"the index {index}, of another shape and no longer used, {held}; {what}.")
+    return tuple(advice)
 
 
 def _note(described: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -43,7 +43,7 @@ class KeywordSettings(BaseModel, extra="forbid", frozen=True):
     opensearch_password: SecretStr = SecretStr("")
     """The password of that user."""
     opensearch_ca: Path | None = None
-    """A file or folder of certificates that the OpenSearch server's is believed by. Absent: the well-known ones."""
+    """A file or folder of certificates that the OpenSearch server's is believed by. Absent: the system's."""
     opensearch_prefix: str = Field(default="recallmesh", pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")
     """What the names of our indexes begin with, so that several meshes may share an OpenSearch server."""
 
