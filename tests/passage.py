@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 
 class Passage:
@@ -13,7 +13,7 @@ class Passage:
         self._open = asyncio.Event()
         self._open.set()
         self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._passing: set[asyncio.Task[None]] = set()
         self.port = 0
 
     async def start(self) -> None:
@@ -24,8 +24,10 @@ class Passage:
     async def stop(self) -> None:
         """Take no more, and cut those there are."""
         self._server.close()
-        for writer in tuple(self._writers):
-            writer.close()
+        passing = tuple(self._passing)
+        for task in passing:
+            task.cancel()
+        await asyncio.gather(*passing, return_exceptions=True)
         await self._server.wait_closed()
 
     def block(self) -> None:
@@ -35,18 +37,29 @@ class Passage:
         self._open.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection(*self._to)
-        self._writers |= {writer, back}
-        with suppress(OSError):
-            await asyncio.gather(self._pass_on(reader, back), self._pass_on(there, writer))
-        self._writers -= {writer, back}
+        task = asyncio.current_task()
+        self._passing.add(task)
+        try:
+            there, back = await asyncio.open_connection(*self._to)
+            try:
+                async with asyncio.TaskGroup() as ways:
+                    ways.create_task(self._pass_on(reader, back))
+                    ways.create_task(self._pass_on(there, writer))
+            finally:
+                back.transport.abort()
+        except (asyncio.CancelledError, OSError, ExceptionGroup):
+            pass  # the connection was cut, by a side or by the test
+        finally:
+            writer.transport.abort()
+            self._passing.discard(task)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while piece := await reader.read(65_536):
             await self._open.wait()
             writer.write(piece)
             await writer.drain()
-        writer.close()
+        if writer.can_write_eof():
+            writer.write_eof()
 
 
 @asynccontextmanager

@@ -33,7 +33,7 @@ from recallmesh.keyword.opensearch_state import NOT_MIGRATED, current, refused
 from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery
 
 VERIFIED_S = 10.0
-"""How long it is believed that the index is this process's: a migration to another shape is noticed within this."""
+"""How long searches believe that the index is this process's: a migration to another shape is noticed within this."""
 BULK_DOCUMENTS = 500
 """Documents of one request; some 300 KB."""
 KNOWN_BANKS = 10_000
@@ -107,7 +107,7 @@ class OpenSearchKeywordStore:
 
     async def drop(self, bank_uid: str) -> None:
         """Take a whole bank out."""
-        await self._verify()
+        await self._look()
         with self._suspecting():
             await self._ask("_refresh", timeout_s=WRITE_TIMEOUT_S)
             for _ in range(_ROUNDS):
@@ -132,8 +132,7 @@ class OpenSearchKeywordStore:
 
     async def check(self) -> None:
         """Return if the server answers, and has an index of this process's shape that can be searched."""
-        self._verified_until = 0.0
-        await self._verify()
+        await self._look()
         await self._ask("_search", {"size": 0, "terminate_after": 1}, allow_partial_search_results="false")
 
     async def _asked(self, query: KeywordQuery) -> tuple[tuple[QueryTerm, ...], Statistics]:
@@ -167,7 +166,7 @@ class OpenSearchKeywordStore:
         )
 
     async def _write(self, bank_uid: str, rows: list[Row]) -> None:
-        await self._verify()
+        await self._look()
         with self._suspecting():
             for start in range(0, len(rows), BULK_DOCUMENTS):
                 seen = start + BULK_DOCUMENTS >= len(rows)  # a refresh shows all that was written before it
@@ -202,15 +201,22 @@ class OpenSearchKeywordStore:
         return await self._requests.ask("POST", path, body, timeout_s=limit_s, **params)
 
     async def _verify(self) -> None:
+        """Return if the mesh's index is of this process's shape, or was a moment ago."""
+        if time.monotonic() >= self._verified_until:
+            await self._look()
+
+    async def _look(self) -> None:
         """Return if the mesh's index is of this process's shape.
+
+        Every write asks: the answer comes in a millisecond where a write takes fifty, a server that is paused is told
+        from one that has much to do, and nothing is written into an index that is no longer the mesh's.
 
         Raises:
             NotReady: it is not, or there is none; says what to do.
             StoreUnavailable: the server does not answer.
 
         """
-        if time.monotonic() < self._verified_until:
-            return
+        self._verified_until = 0.0
         found = await current(self._requests, self._names, timeout_s=self._timeout_s)
         if found is None:
             raise NotReady(NOT_MIGRATED)
