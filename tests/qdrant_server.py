@@ -9,6 +9,7 @@ through a crash, and times of any kind. Those need a server: RECALLMESH_TEST_QDR
 """
 
 import asyncio
+import sys
 import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -246,3 +247,14 @@ async def open_local_server(kept: Kept | None = None, port: int = 0) -> AsyncIte
         yield local
     finally:
         await local.stop()
+
+
+async def main() -> None:
+    """Serve, as a process of its own, on the port that is given, until it is ended."""
+    async with open_local_server(port=int(sys.argv[1])) as local:
+        print(local.port, flush=True)  # noqa: T201 - whoever started it waits for this
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

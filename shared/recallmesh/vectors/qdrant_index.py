@@ -1,6 +1,7 @@
 """The port of the vector index over a collection of a Qdrant server."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import structlog
@@ -160,14 +161,20 @@ class QdrantVectorIndex:
             EmbeddingMismatch: the collection is of another vector size.
 
         """
-        self._sound = False
+        try:
+            await self._check()
+        except MeshError:
+            self._sound = False
+            raise
+        self._sound = True
+
+    async def _check(self) -> None:
         check_version(await self._server.version())
         found = await self._server.find(self._name)
         if found is None:
             await refuse_other_size(self._server, self._prefix, self._fingerprint, self._dimensions)
             raise NotReady(f"the collection of the vectors is not there; {MIGRATE}")
         check_shape(found, self._dimensions)
-        self._sound = True
         if not self._looked_beside:
             self._looked_beside = True
             await self._tell_changed_model(found)
@@ -201,11 +208,12 @@ class QdrantVectorIndex:
         await self._noticing(self._server.update(self._name, operations))
 
     async def _forget(self) -> None:
-        """Forget old removals now and then; it is tried again if it fails."""
+        """Forget old removals now and then; where that fails, an hour later will do."""
         now = self._now()
         if now - self._forgot_at >= FORGET_EVERY_S:
             self._forgot_at = now
-            await self._server.delete(self._name, removed_before(int(now - KEPT_S)), wait=False)
+            with suppress(MeshError):
+                await self._server.delete(self._name, removed_before(int(now - KEPT_S)), wait=False)
 
     async def _tell_changed_model(self, own: Found) -> None:
         """Warn, with what to do, where the model was changed and its vectors are not made yet."""
