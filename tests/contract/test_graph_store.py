@@ -206,11 +206,31 @@ async def test_a_new_version_sheds_links_to_its_old_text_but_keeps_being_a_cause
     assert await links(store, "m2") == {("m2", "m1", LinkKind.CAUSAL, 0.5)}
 
 
+async def test_new_versions_of_one_batch_keep_the_links_between_them(store):
+    await store.put("b1", (node("m1"), node("m2")))
+    await store.put("b1", (node("m1", version=2, alike=(Alike("m2", 0.8),)), node("m2", version=2)))
+    assert await links(store, "m2") == {("m2", "m1", LinkKind.SEMANTIC, 0.8)}
+
+
+async def test_of_one_memory_that_comes_twice_in_a_batch_the_newer_counts(store):
+    await store.put("b1", (node("m1", "Bob", version=2), node("m1", "Alice", version=1)))
+    assert await who(store, "e-alice", "e-bob") == ["m1"]
+    assert (await store.scan("b1", PageRequest())).rows[0].version == 2
+    assert [s.name for s in await store.subjects("b1", ("m1",))] == ["Bob"]
+
+
 async def test_removed_memories_are_linked_to_nothing(store):
     await store.put("b1", (node("m1", alike=(Alike("m2", 0.8),)), node("m2", causes=(CausalLink("m1", 0.5),))))
     await store.delete("b1", (Removal("m1", 1),))
     assert await links(store, "m1", "m2") == set()
     await store.put("b1", (node("m1", version=2),))
+    assert await links(store, "m1") == {("m1", "m2", LinkKind.CAUSAL, 0.5)}
+
+
+async def test_a_removal_of_what_is_only_named_so_far_takes_what_its_text_was_like(store):
+    await store.put("b1", (node("m1", alike=(Alike("m2", 0.8),), causes=(CausalLink("m2", 0.5),)),))
+    await store.delete("b1", (Removal("m2", 1),))
+    await store.put("b1", (node("m2", version=2),))
     assert await links(store, "m1") == {("m1", "m2", LinkKind.CAUSAL, 0.5)}
 
 

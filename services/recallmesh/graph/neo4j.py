@@ -36,6 +36,8 @@ ATTEMPTS = 6
 """How often a transaction is made in all when the server asks for it to be made again."""
 PAUSE_S = 0.05
 """The pause before the second attempt, in seconds; it doubles with each, and varies by half."""
+SILENCE_S = 30.0
+"""The seconds for which the same failure is not logged again."""
 Random = Callable[[], float]
 _T = TypeVar("_T")
 _Unit = Callable[[neo4j_writes.Change], Awaitable[_T]]
@@ -76,6 +78,7 @@ class _Server:
         self._write_s = write_s
         self._bookmarks = neo4j.AsyncGraphDatabase.bookmark_manager()
         self._random = random
+        self._said: dict[str, float] = {}
 
     async def ask(self, statement: str, values: Mapping[str, object]) -> list[Any]:
         """Return the row that a statement answers; a connection that has died is left for another, once."""
@@ -90,7 +93,7 @@ class _Server:
         except TimeoutError as error:
             raise StoreUnavailable("the graph store does not answer") from error
         except (DriverError, Neo4jError) as error:
-            raise unavailable(error) from error
+            raise self._unavailable(error) from error
 
     async def change(self, unit: _Unit[_T], *, keep: bool = True) -> _T:
         """Do a unit of work in one transaction, again when the server asks for it; without ``keep`` it is undone."""
@@ -114,7 +117,7 @@ class _Server:
                 # A server that is not there is asked once more only, for it may be the connection that is gone.
                 most = ATTEMPTS if isinstance(error, Neo4jError) else 2
                 if not _passes(error) or attempt >= most:
-                    raise unavailable(error) from error
+                    raise self._unavailable(error) from error
                 _log.info("graph.write_repeated", attempt=attempt, code=getattr(error, "code", ""))
             await asyncio.sleep(pause * (0.5 + self._random()))
             pause *= 2
@@ -137,6 +140,16 @@ class _Server:
                 return made
         except TimeoutError as error:
             raise StoreUnavailable("the graph store did not finish the write") from error
+
+    def _unavailable(self, error: DriverError | Neo4jError) -> StoreUnavailable:
+        """Return what to raise for what the driver raised; its own words are for the log, now and then."""
+        code = getattr(error, "code", None) or type(error).__name__
+        now = asyncio.get_running_loop().time()
+        # Readiness asks twice a second, and a server may be away for hours.
+        if now - self._said.get(code, -SILENCE_S) >= SILENCE_S:
+            self._said[code] = now
+            _log.warning("graph.driver_failed", error=str(error), code=code)
+        return StoreUnavailable(_meaning(error, code))
 
     def _session(self, access: str) -> neo4j.AsyncSession:
         return self._driver.session(
@@ -216,17 +229,15 @@ async def inspect_neo4j(database: Neo4jDatabase, *, random: Random, now: Clock) 
     )
 
 
-def unavailable(error: DriverError | Neo4jError) -> StoreUnavailable:
-    """Return what to raise for what the driver raised; its own words are for the log."""
-    code = getattr(error, "code", None) or type(error).__name__
-    _log.warning("graph.driver_failed", error=str(error), code=code)
+def _meaning(error: DriverError | Neo4jError, code: str) -> str:
+    """Say what an error means to a caller."""
     if code.startswith("Neo.ClientError.Security."):
-        return StoreUnavailable("the graph store does not let this user in; set graph.neo4j_user and _password")
+        return "the graph store does not let this user in; set graph.neo4j_user and _password"
     if code == "Neo.ClientError.Database.DatabaseNotFound":
-        return StoreUnavailable("the graph store's server has no such database; set graph.neo4j_database")
+        return "the graph store's server has no such database; set graph.neo4j_database"
     if isinstance(error, DriverError):
-        return StoreUnavailable("the graph store does not answer")
-    return StoreUnavailable("the graph store cannot do its work; the log of its process says why")
+        return "the graph store does not answer"
+    return "the graph store cannot do its work; the log of its process says why"
 
 
 def _passes(error: DriverError | Neo4jError) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from recallmesh.core.arm import IndexEntry, Removal
 from recallmesh.core.memory import Mention
+from recallmesh.graph.batch import newest
 from recallmesh.graph.names import stored_keys
 from recallmesh.graph.neo4j_schema import prefix
 from recallmesh.graph.recency import recency_of
@@ -142,28 +143,24 @@ DROP_BANK = "MATCH (b:Bank {uid: $bank}) DELETE b RETURN count(*)"
 
 async def put(change: Change, bank_uid: str, nodes: tuple[Node, ...]) -> None:
     """Store nodes; see GraphStore.put."""
-    newest: dict[str, Node] = {}
-    for node in nodes:
-        held = newest.get(node.entry.memory_id)
-        if held is None or held.entry.version <= node.entry.version:
-            newest[node.entry.memory_id] = node
-    rows = [{"id": m, "version": newest[m].entry.version, "removes": False} for m in sorted(newest)]
+    given = {node.entry.memory_id: node for node in newest(nodes)}
+    rows = [{"id": m, "version": node.entry.version, "removes": False} for m, node in given.items()]
     (claimed,) = await change(LOCK, {**_bank(bank_uid), "rows": rows})
-    written = [newest[memory_id] for memory_id, _, _ in claimed]
+    written = [given[memory_id] for memory_id, _, _ in claimed]
     if not written:
         return
     await _clear(
         change,
         bank_uid,
         known=[memory_id for memory_id, _, version in claimed if version],
-        reworded=[m for m, live, version in claimed if live and version < newest[m].entry.version],
+        reworded=[m for m, live, version in claimed if live and version < given[m].entry.version],
     )
     entries = [node.entry for node in written]
     born = sum(not live for _, live, _ in claimed)
     await _each(change, MEMORIES, bank_uid, [_memory(bank_uid, entry) for entry in entries], born=born)
     alike = [_link(node.entry, link.memory_id, link.weight) for node in written for link in _once(node)]
     causes = [_link(entry, cause, weight) for entry in entries for cause, weight in _causes(entry).items()]
-    expected = sorted({str(row["other"]) for row in (*alike, *causes)} - newest.keys())
+    expected = sorted({str(row["other"]) for row in (*alike, *causes)} - given.keys())
     if expected:
         await change(EXPECTED, {**_bank(bank_uid), "ids": expected})
     await _each(change, ENTITIES, bank_uid, entity_rows(entries))
@@ -174,16 +171,16 @@ async def put(change: Change, bank_uid: str, nodes: tuple[Node, ...]) -> None:
 
 async def delete(change: Change, bank_uid: str, removals: tuple[Removal, ...]) -> None:
     """Take memories out; see GraphStore.delete."""
-    newest: dict[str, int] = {}
+    versions: dict[str, int] = {}
     for removal in removals:
-        newest[removal.memory_id] = max(removal.version, newest.get(removal.memory_id, 0))
-    rows = [{"id": memory_id, "version": newest[memory_id], "removes": True} for memory_id in sorted(newest)]
+        versions[removal.memory_id] = max(removal.version, versions.get(removal.memory_id, 0))
+    rows = [{"id": memory_id, "version": versions[memory_id], "removes": True} for memory_id in sorted(versions)]
     (claimed,) = await change(LOCK, {**_bank(bank_uid), "rows": rows})
     if not claimed:
         return
     known = [memory_id for memory_id, _, version in claimed if version]
-    await _clear(change, bank_uid, known=known, reworded=known)
-    removed = [{"id": memory_id, "version": newest[memory_id]} for memory_id, _, _ in claimed]
+    await _clear(change, bank_uid, known=known, reworded=[memory_id for memory_id, _, _ in claimed])
+    removed = [{"id": memory_id, "version": versions[memory_id]} for memory_id, _, _ in claimed]
     await _each(change, REMOVE, bank_uid, removed, died=sum(live for _, live, _ in claimed))
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from recallmesh.core.arm import IndexEntry, Removal
 from recallmesh.core.memory import Mention
+from recallmesh.graph.batch import newest
 from recallmesh.graph.names import stored_keys
 from recallmesh.graph.recency import recency_of
 from recallmesh.graph.store import LinkKind, Node
@@ -23,8 +24,8 @@ def put(connection: sqlite3.Connection, bank_uid: str, nodes: tuple[Node, ...]) 
     """Store nodes; see GraphStore.put."""
     with transaction(connection):
         bank = _bank(connection, bank_uid)
-        for node in nodes:
-            memory = _claim(connection, bank, node.entry)
+        # All are claimed before any is written: what one of a batch is like is the new text of another of it.
+        for memory, node in [(_claim(connection, bank, node.entry), node) for node in newest(nodes)]:
             if memory is not None:
                 _write(connection, bank, memory, node)
 
