@@ -72,6 +72,13 @@ async def test_a_memory_is_read_back_as_it_was_written(bed: Bed):
     assert commit.documents[0].memory_ids == ((cause.id, written.id),)
 
 
+async def test_ids_may_be_longer_than_our_own_as_those_of_an_import_are(bed: Bed):
+    long = replace(fact("told elsewhere"), id="elsewhere-" * 10)
+    await bed.write("doc", chunk("a", long))
+    assert (await bed.memory(long.id)).text == "told elsewhere"
+    assert {row.memory_id for row in await bed.lease()} == {long.id}
+
+
 async def test_reading_skips_unknown_and_foreign_memories(bed: Bed):
     other = Bed(bed.ledger, await new_bank(bed.ledger, "other"))
     mine = (await bed.write("doc", chunk("a", "mine"))).added[0]

@@ -218,7 +218,7 @@ async def test_what_was_told_is_neither_logged_nor_said(kept):
     lines = await fails(kept, ConflictingWrite, "another write", FILL, id=4, said=TOLD)
     assert {line["code"] for line in lines} == {"23505"}
     assert len(lines) == kept._backend.runs
-    [line] = await fails(kept, StoreUnavailable, "refused", text("SELECT CAST(:said AS integer)"), said=TOLD)
+    [line] = await fails(kept, InvalidArgument, "cannot keep", text("SELECT CAST(:said AS integer)"), said=TOLD)
     assert line["code"] == "22P02"
 
 

@@ -156,12 +156,12 @@ def in_one_row(query: Select[Any]) -> Select[Any]:
 
 
 class _BytewiseColumns(PGDDLCompiler):
-    """Makes columns of text whose order is that of their bytes, whatever the database's own is."""
+    """Makes columns of text as SQLite has them: of any length, and in the order of their bytes."""
 
     def get_column_specification(self, column: Column[Any], **kw: Any) -> str:  # noqa: ANN401 (SQLAlchemy's signature)
         """Return the column as it is made."""
         if isinstance(column.type, String) and column.type.collation is None:
-            column.type = type(column.type)(column.type.length, collation="C")
+            column.type = type(column.type)(collation="C")
         return str(super().get_column_specification(column, **kw))  # type: ignore[no-untyped-call]
 
 

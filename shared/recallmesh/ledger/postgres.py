@@ -48,6 +48,7 @@ UNKNOWN = (
     "make the call again with the same request id, or look"
 )
 NUL = FieldViolation("request", "holds a NUL character, which no id and no name has")
+VALUE = FieldViolation("request", "holds a value that the ledger cannot keep")
 _CONFLICTS = frozenset({"40001", "40P01"})
 """Serialisation failure, deadlock."""
 _OLD = (NotReady, f"the ledger's schema is not the one this version needs; {TO_MIGRATE}")
@@ -178,8 +179,8 @@ def _meaning(driver: BaseException, code: str, *, lost: bool, committing: bool) 
     if code in _MEANINGS:
         kind, said = _MEANINGS[code]
         return Failure(kind(said))
-    if isinstance(driver, psycopg.DataError) and not code:
-        return Failure(InvalidArgument(NUL))
+    if isinstance(driver, psycopg.DataError):
+        return Failure(InvalidArgument(VALUE if code else NUL))  # the driver itself refuses NUL alone
     if committing and lost:
         return Failure(StoreUnavailable(UNKNOWN))
     said = "does not answer" if code[:2] in _AWAY else "refused what was asked of it; the log says why"
