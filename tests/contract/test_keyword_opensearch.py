@@ -17,6 +17,7 @@ from recallmesh.core.arm import Removal
 from recallmesh.core.errors import InvalidArgument, MeshError, NotReady, StoreUnavailable
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import PageRequest
+from recallmesh.core.store import Inspection
 from recallmesh.core.tags import passes
 from recallmesh.keyword import opensearch_index, opensearch_store
 from recallmesh.keyword.defaults import Ranking
@@ -28,6 +29,7 @@ from recallmesh.keyword.opensearch import (
     open_opensearch_requests,
 )
 from recallmesh.keyword.opensearch_index import Names, Shape
+from recallmesh.keyword.opensearch_state import inspected
 from recallmesh.keyword.store import KeywordDocument, KeywordQuery, KeywordStore
 
 pytestmark = pytest.mark.stores
@@ -328,3 +330,20 @@ async def test_certificates_that_cannot_be_read_are_named(tmp_path):
         with pytest.raises(InvalidArgument, match="OPENSEARCH_CA"):
             async with open_opensearch_keyword_store(OpenSearchServer("https://127.0.0.1:1", ca=ca), ENGLISH):
                 pass
+
+
+async def test_a_credential_that_may_not_ask_the_nodes_costs_the_clock_alone(server):
+    class Curtailed:
+        def __init__(self, requests) -> None:
+            self._requests = requests
+
+        async def ask(self, method, path, body=None, **more):
+            if path.startswith("/_nodes"):
+                raise StoreUnavailable("the keyword store refuses this service's credential")
+            return await self._requests.ask(method, path, body, **more)
+
+    await migrate_opensearch(server, ENGLISH)
+    names, empty = Names(server.prefix, ENGLISH.version), Inspection("opensearch", server.address)
+    async with open_opensearch_requests(server) as requests:
+        told = await inspected(Curtailed(requests), names, ENGLISH, empty)
+    assert (told.skew_s, told.memories, told.advice) == (None, 0, ())

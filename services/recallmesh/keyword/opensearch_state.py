@@ -7,10 +7,10 @@ from typing import Any
 
 import structlog
 
-from recallmesh.core.errors import InternalFault, MeshError, NotReady
+from recallmesh.core.errors import InternalFault, MeshError, NotReady, StoreUnavailable
 from recallmesh.core.store import Inspection
 from recallmesh.keyword.opensearch_index import META, SCHEMA, Names, Shape, index_body
-from recallmesh.keyword.opensearch_request import TIMEOUT_S, WRITE_TIMEOUT_S, Answer, Requests
+from recallmesh.keyword.opensearch_request import TIMEOUT_S, WRITE_TIMEOUT_S, Requests
 
 NOT_MIGRATED = "the keyword store on OpenSearch was never migrated; run: recallmesh migrate"
 _LIVING = {"query": {"term": {"live": True}}}
@@ -67,16 +67,13 @@ async def migrated(requests: Requests, names: Names, shape: Shape) -> str:
 async def inspected(requests: Requests, names: Names, shape: Shape, empty: Inspection) -> Inspection:
     """Return ``empty`` with all that the server says."""
     try:
-        asked = time.time()
-        clocks = await requests.ask("GET", "/_nodes/stats/process", filter_path="nodes.*.timestamp")
-        skew_s = _skew_s(clocks, asked, time.time())
         about = await requests.ask("GET", "/")
         found = await current(requests, names)
         seen = replace(
             empty,
             version=str(about["version"]["number"]),
             schema="" if found is None else found.version,
-            skew_s=skew_s,
+            skew_s=await _skew_s(requests),
         )
         if found is None:
             return replace(seen, advice=(f"{NOT_MIGRATED}.",))
@@ -143,7 +140,16 @@ def _note(described: Mapping[str, Any]) -> Mapping[str, Any]:
     return note
 
 
-def _skew_s(clocks: Answer, asked: float, answered: float) -> float | None:
-    """Return how far the clock that is farthest off is ahead, give or take half of what the question took."""
-    ahead = [node["timestamp"] / 1000 - (asked + answered) / 2 for node in clocks.get("nodes", {}).values()]
+async def _skew_s(requests: Requests) -> float | None:
+    """Return how far the clock that is farthest off is ahead, give or take half of what the question took.
+
+    Nothing where the credential may not ask the nodes.
+    """
+    asked = time.time()
+    try:
+        clocks = await requests.ask("GET", "/_nodes/stats/process", filter_path="nodes.*.timestamp")
+    except StoreUnavailable:
+        return None
+    middle = (asked + time.time()) / 2
+    ahead = [node["timestamp"] / 1000 - middle for node in clocks.get("nodes", {}).values()]
     return max(ahead, key=abs, default=None)
