@@ -118,13 +118,12 @@ class Explorer:
         entities = named_in(stretches, found.entities)
         plain = tuple(e.entity_id for e in entities if not self._is_hub(e.memories, found.memories))
         hubs = tuple(e.entity_id for e in entities if self._is_hub(e.memories, found.memories))
-        sightings: tuple[Sighting, ...] = ()
-        if plain:
-            sightings += await reads.mentioning(scope, plain, query.limit)
-        if hubs:
-            # To be one of very many says little: with no vector to choose among them, the recent ones stand for all.
-            sightings += await reads.mentioning(scope, hubs, min(self._limits.recent, query.limit))
-        return _Named(entities, found.memories, sightings)
+        # To be one of very many says little: with no vector to choose among them, the recent ones stand for all.
+        few, some = await reads.both(
+            reads.mentioning(scope, plain, query.limit),
+            reads.mentioning(scope, hubs, min(self._limits.recent, query.limit)),
+        )
+        return _Named(entities, found.memories, (*few, *some))
 
     async def _near(self, query: ArmQuery) -> tuple[tuple[VectorHit, ...], ...]:
         """Find the nearest memories of each type by the vector that has the memory before in it.

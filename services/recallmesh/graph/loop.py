@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from recallmesh.core.errors import StoreUnavailable
+
 CLOSE_S = 5.0
 """The most seconds that work in hand gets to end when the loop is closed."""
 _T = TypeVar("_T")
@@ -20,10 +22,23 @@ class OwnLoop:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Use a loop that an ``open_own_loop`` runs and closes."""
         self._loop = loop
+        self._closed = False
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Do the work in the loop, and return what it returns."""
+        """Do the work in the loop, and return what it returns.
+
+        Raises:
+            StoreUnavailable: the loop is closed.
+
+        """
+        if self._closed:
+            raise StoreUnavailable("the graph store is closed")
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
+
+    async def close(self) -> None:
+        """Take no more work, and cancel what there is."""
+        self._closed = True
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end(), self._loop))
 
 
 @asynccontextmanager
@@ -32,10 +47,11 @@ async def open_own_loop(label: str) -> AsyncIterator[OwnLoop]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name=label, daemon=True)
     thread.start()
+    own = OwnLoop(loop)
     try:
-        yield OwnLoop(loop)
+        yield own
     finally:
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_end(), loop))
+        await own.close()
         loop.call_soon_threadsafe(loop.stop)
         await asyncio.to_thread(thread.join)
         loop.close()

@@ -87,6 +87,8 @@ class SqliteReads:
 
     async def mentioning(self, scope: Scope, entity_ids: tuple[str, ...], limit: int) -> tuple[Sighting, ...]:
         """Find the most recent memories of entities; see GraphReads.mentioning."""
+        if not entity_ids:
+            return ()
         passes, values = condition(scope.tags)
         types = [fact_type.value for fact_type in scope.fact_types]
         asked = (*values, limit, json.dumps(entity_ids), scope.bank_uid, json.dumps(types))
