@@ -1,1 +1,1 @@
-"""The vector index: an embedded one in a worker process of its own, behind the port of ``core.vectors``."""
+"""The vector index: embedded in a worker process, or on a Qdrant server, behind the port of ``core.vectors``."""

@@ -10,7 +10,7 @@ from recallmesh.core.arm import Indexed, IndexEntry, Removal
 from recallmesh.core.errors import EmbeddingMismatch, MeshError, NotReady
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.vectors import VectorHit, VectorQuery
-from recallmesh.vectors.beside import FEW
+from recallmesh.vectors.beside import FEW, REMEDY
 from recallmesh.vectors.payload import Point, point_of
 from recallmesh.vectors.qdrant_collection import (
     MIGRATE,
@@ -55,10 +55,6 @@ FORGET_EVERY_S = 3600
 SCAN_MORE = 3
 """Rows read beyond a page: where it began, and one more group of ids whose first halves are the same."""
 WIDER = 4
-REMEDY = (
-    "make them: recallmesh repair; until then memories are found by words, names and links alone, and by meaning those "
-    "that have one; or set the embedder back. The former collection can be deleted once the new model is there to stay"
-)
 
 _log = structlog.get_logger("recallmesh.vectors")
 
@@ -230,8 +226,7 @@ class QdrantVectorIndex:
                 vectors=own.points,
                 former_model=most.fingerprint,
                 former_vectors=most.points,
-                former_collection=most.name,
-                remedy=REMEDY,
+                remedy=REMEDY.format(folder=f"the collection {most.name}"),
             )
 
 

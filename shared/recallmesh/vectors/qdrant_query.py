@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 
 from recallmesh.core.memory import FactType
 from recallmesh.core.time import Window
-from recallmesh.core.vectors import VectorHit, VectorQuery
+from recallmesh.core.vectors import VectorHit, VectorQuery, vector_hit_of
 from recallmesh.vectors.condition import (
     NEVER,
     All,
@@ -87,7 +87,7 @@ class Question:
         )
         return tuple(
             [
-                VectorHit(memory_id, -score, self._one_type or _type(near), _window(near))
+                vector_hit_of((memory_id, -score, self._one_type or _type(near), _window(near)))
                 for score, memory_id, near in rows[: self._query.limit]
             ]
         )
