@@ -21,6 +21,8 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client import grpc as pb
 from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 
+FEW = 100
+
 
 @dataclass(frozen=True)
 class Call:
@@ -40,13 +42,22 @@ class Kept:
     collections: dict[str, pb.CollectionInfo] = field(default_factory=dict)
 
     async def make(self, name: str, config: pb.VectorsConfig) -> None:
-        """Make an empty collection; local mode compares what was deleted too, so an empty one is made anew."""
+        """Make an empty collection."""
         vectors = {
             key: models.VectorParams(size=one.size, distance=models.Distance[pb.Distance.Name(one.distance).upper()])
             for key, one in config.params_map.map.items()
         }
         await self.points.delete_collection(name)
         await self.points.create_collection(name, vectors_config=vectors)
+
+    async def tidy(self, name: str) -> None:
+        """Make a collection anew of the little that is left: local mode goes on comparing what was deleted."""
+        left, more = await self.points.scroll(name, limit=FEW, with_vectors=True)
+        if more is None:
+            await self.make(name, self.collections[name].config.params.vectors_config)
+            points = [models.PointStruct(id=one.id, payload=one.payload, vector=one.vector or {}) for one in left]
+            if points:
+                await self.points.upsert(name, points)
 
 
 @dataclass
@@ -188,8 +199,7 @@ class Points(pb.PointsServicer):
     async def Delete(self, request, context):
         name = await self._in(request, context)
         await self._kept.points.delete(name, GrpcToRest.convert_points_selector(request.points))
-        if not (await self._kept.points.count(name)).count:
-            await self._kept.make(name, self._kept.collections[name].config.params.vectors_config)
+        await self._kept.tidy(name)
         return pb.PointsOperationResponse(result=self._result())
 
     async def QueryBatch(self, request, context):
