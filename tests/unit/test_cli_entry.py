@@ -200,6 +200,12 @@ def test_a_folder_of_another_process_is_told_with_the_server_to_ask():
     assert "--server" in told
 
 
+def test_a_ledger_that_is_away_is_told_with_its_setting_and_the_doctor():
+    told = "\n".join(lines_of(StoreUnavailable("the ledger's database does not answer"), words("bank", "list")))
+    assert "RECALLMESH_LEDGER__URL" in told
+    assert "recallmesh doctor" in told
+
+
 def test_every_refused_field_has_its_line():
     error = InvalidArgument(FieldViolation("a", "is blank"), FieldViolation("b", "is too long"))
     told = list(lines_of(error, words("bank", "list")))

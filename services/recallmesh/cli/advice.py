@@ -93,6 +93,8 @@ def _reach(error: MeshError, words: argparse.Namespace) -> str:
         return (
             "start it: recallmesh serve embedder; or unset RECALLMESH_EMBEDDER__ADDRESS: then it runs in this process"
         )
+    if error.message.startswith("the ledger's database "):
+        return "is it running, and does RECALLMESH_LEDGER__URL lead to it? recallmesh doctor looks at every store"
     if "another process" in error.message:
         return (
             "a folder has one process: if that is `recallmesh serve`, talk to it: --server 127.0.0.1:7070 (its address)"
