@@ -32,7 +32,7 @@ from recallmesh.graph.store import Alike, GraphStore, Node
 
 SIZES = (1_000, 10_000, 100_000)
 LINKS = 10
-"""Semantic links that each memory names: at 100,000 memories a million."""
+"""Semantic links that each memory names: at 100,000 memories a million. Texts of conversations have about two."""
 REACH = 500
 """How far back the memories lie that one is like: so that links cluster, as they do between texts."""
 BATCH = 200
@@ -76,7 +76,7 @@ def mid(number: int) -> str:
     return str(UUID(int=random.Random(number).getrandbits(128), version=4))
 
 
-def node(number: int) -> Node:
+def node(number: int, links: int) -> Node:
     """Make a memory of the bank."""
     chance = random.Random(-number - 1)
     names = ("Alice", ROOMS[number % len(ROOMS)], f"Visitor{number // 20}")
@@ -90,7 +90,7 @@ def node(number: int) -> Node:
         document_id=f"document-{number // 20}",
         position=number % 20,
     )
-    others = {chance.randrange(max(0, number - REACH), number) for _ in range(LINKS)} if number else set()
+    others = {chance.randrange(max(0, number - REACH), number) for _ in range(links)} if number else set()
     return Node(entry, tuple(Alike(mid(other), 0.7 + chance.random() * 0.3) for other in sorted(others)))
 
 
@@ -98,11 +98,11 @@ def _code(name: str) -> int:
     return random.Random(name).getrandbits(128)
 
 
-async def fill(store: GraphStore, bank: str, first: int, after: int) -> float:
+async def fill(store: GraphStore, bank: str, first: int, after: int, links: int) -> float:
     """Store the memories of these numbers; returns memories a second."""
     began = perf_counter()
     for begin in range(first, after, BATCH):
-        await store.put(bank, tuple(node(number) for number in range(begin, min(after, begin + BATCH))))
+        await store.put(bank, tuple(node(number, links) for number in range(begin, min(after, begin + BATCH))))
     return (after - first) / (perf_counter() - began)
 
 
@@ -140,14 +140,14 @@ async def opened(url: str, folder: Path) -> AsyncIterator[GraphStore]:
         yield store
 
 
-async def run(url: str, sizes: Sequence[int], calls: int, limit: int) -> None:
+async def run(url: str, sizes: Sequence[int], calls: int, limit: int, links: int) -> None:
     """Fill one bank step by step and search it at each size."""
     bank, found = uuid4().hex, {}
     with tempfile.TemporaryDirectory() as folder:
         async with opened(url, Path(folder)) as store:
             try:
                 for known, size in zip((0, *sizes), sizes, strict=False):
-                    rate = await fill(store, bank, known, size)
+                    rate = await fill(store, bank, known, size, links)
                     found[str(size)] = {"memories/s": rate, **await measure(store, bank, size, calls, limit)}
                     sys.stderr.write(f"{size:,} memories measured\n")
             finally:
@@ -157,7 +157,9 @@ async def run(url: str, sizes: Sequence[int], calls: int, limit: int) -> None:
         [(figure, *(f"{row[figure]:.1f}" for row in found.values())) for figure in found[str(sizes[0])]],
     )
     name = "expansion-neo4j" if url else "expansion"
-    write_result(name, {"store": "neo4j" if url else "embedded", "calls": calls, "limit": limit, "sizes": found})
+    write_result(
+        name, {"store": "neo4j" if url else "embedded", "calls": calls, "limit": limit, "links": links, "sizes": found}
+    )
 
 
 def main() -> None:
@@ -167,8 +169,9 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N", help="memories, ascending")
     parser.add_argument("--calls", type=int, default=100, metavar="N", help="timed searches of each kind")
     parser.add_argument("--limit", type=int, default=300, metavar="N", help="hits asked for of each type")
+    parser.add_argument("--links", type=int, default=LINKS, metavar="N", help="semantic links that a memory names")
     given = parser.parse_args()
-    asyncio.run(run(given.neo4j, given.sizes, given.calls, given.limit))
+    asyncio.run(run(given.neo4j, given.sizes, given.calls, given.limit, given.links))
 
 
 if __name__ == "__main__":
