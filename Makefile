@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo test test-stores servers servers-stop faults check gen bench-quality bench-extraction bench-speed fix clean
+.PHONY: help install lock demo test test-stores servers servers-stop faults outages check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ lock: $(UV) ## pin the newest versions that pyproject.toml allows
 demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
 
-SERVERS := PYTHONPATH=tests $(BIN)/python -m store_servers
+SERVERS := PYTHONPATH=tests:. $(BIN)/python -m store_servers
 
 test: $(DEV_STAMP) ## run every test, with the database servers that can be had here
 	@$(SERVERS) run -- $(BIN)/python -m pytest
@@ -59,6 +59,9 @@ servers-stop: $(DEV_STAMP) ## stop them and remove their data
 
 faults: $(DEV_STAMP) ## 10,000 retains while the process is killed again and again (SEED=number)
 	@PYTHONPATH=tests:. $(BIN)/python tests/faults/soak.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
+
+outages: $(DEV_STAMP) ## 5,000 retains while servers are stopped, paused and killed (RETAINS=, SEED=)
+	@$(SERVERS) run -- $(BIN)/python tests/faults/outage.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(SEED),--seed $(SEED))
 
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
@@ -88,6 +91,9 @@ bench-extraction: $(DEV_STAMP) ## what facts keep of the evidence, and which nam
 
 bench-speed: $(DEV_STAMP) ## times on 1k to 100k memories, as ratios to a baseline
 	$(BIN)/python -m bench.speed
+
+bench-mesh: $(DEV_STAMP) ## nine processes on real stores against one on the embedded ones
+	@$(SERVERS) run -- $(BIN)/python -m bench.mesh
 
 clean: ## remove what was built and cached, not your data
 	@test ! -e .servers/env || $(SERVERS) stop

@@ -4,14 +4,17 @@ import pytest
 import pytest_asyncio
 import structlog
 from deployment import OPENERS, Mesh
+from stores import open_nine_on_stores
 
 LOG_CHARS = 3000
+ALL_OPENERS = OPENERS | {"real_stores": open_nine_on_stores}
+KINDS = [*sorted(OPENERS), pytest.param("real_stores", marks=pytest.mark.stores)]
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=sorted(OPENERS))
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=KINDS)
 async def mesh(request, tmp_path_factory):
     """One mesh of each kind for the whole run: tests are kept apart by their banks."""
-    async with OPENERS[request.param](tmp_path_factory.mktemp(request.param)) as running:
+    async with ALL_OPENERS[request.param](tmp_path_factory.mktemp(request.param)) as running:
         yield running
 
 

@@ -133,6 +133,11 @@ class Mesh:
     faces: Faces
     data: Path
     processes: dict[str, Process] = field(default_factory=dict)
+    database: str = ""
+
+    @property
+    def ledger_url(self) -> str:
+        return self.database or f"sqlite:///{self.data / 'ledger.db'}"
 
     @property
     def in_process(self) -> bool:
@@ -230,11 +235,12 @@ async def open_served(folder: Path, environment: Mapping[str, str] | None = None
 
 
 @asynccontextmanager
-async def open_nine(folder: Path) -> AsyncIterator[Mesh]:
-    """Start each part in a process of its own; all have the same environment, which names all nine."""
+async def open_nine(folder: Path, more: Mapping[str, str] | None = None) -> AsyncIterator[Mesh]:
+    """Start each part in a process of its own; all have the same environment, which names all nine, and ``more``."""
     data = folder / "data"
     ports = dict(zip(Part, free_ports(len(Part)), strict=True))
-    environment = {f"RECALLMESH_{part.upper()}__ADDRESS": f"127.0.0.1:{port}" for part, port in ports.items()}
+    addresses = {f"RECALLMESH_{part.upper()}__ADDRESS": f"127.0.0.1:{port}" for part, port in ports.items()}
+    environment = addresses | dict(more or {})
     processes = {
         part.value: Process((part.value,), data, folder / f"{part}.log", environment, port)
         for part, port in ports.items()

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -180,13 +179,13 @@ def _marked() -> _Writer:
     return pen
 
 
-async def write_marked(faces: Faces, data: Path, ref: BankRef) -> Marked:
+async def write_marked(faces: Faces, ledger_url: str, ref: BankRef) -> Marked:
     """Write the memories by the ledger of a mesh, wait until its arms have them, and return what was written.
 
     By the ledger, since no face of the mesh makes observations at will.
     """
     pen = _marked()
-    async with open_ledger(f"sqlite:///{data / 'ledger.db'}", own_lease=timedelta()) as ledger:
+    async with open_ledger(ledger_url, own_lease=timedelta()) as ledger:
         bank = await ledger.get_bank(ref)
         commit = await ledger.commit(pen.write(bank.uid))
     stored = {MARK.findall(memory.text)[0]: memory for memory in commit.added}

@@ -120,7 +120,7 @@ async def bank(request, tmp_path_factory) -> AsyncIterator[Bank]:
     ):
         faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         uid = (await faces.admin.create_bank(REF)).uid
-        marked = await write_marked(faces, folder, REF)
+        marked = await write_marked(faces, f"sqlite:///{folder / 'ledger.db'}", REF)
         arms = await assembly.arms()
         opening = parts.open_recaller(
             mesh_settings,

@@ -26,7 +26,7 @@ ASH = TagLeaf(frozenset({"ash"}), TagMode.ANY_STRICT)
 async def lanterns(mesh):
     """A bank of marked texts of every set of tags, written by the ledger and brought to the arms by the mesh."""
     diary = await mesh.diary()
-    return diary, await write_marked(mesh.faces, mesh.data, diary.ref)
+    return diary, await write_marked(mesh.faces, mesh.ledger_url, diary.ref)
 
 
 async def test_every_arm_alone_finds_what_passes_and_nothing_else(lanterns):

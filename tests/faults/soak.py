@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from deployment import SERVING, every, free_ports, health, until
+from deployment import SERVING, clean_environment, every, free_ports, health, until
 
 from bench.hashed import HashedEmbedder
 from recallmesh import parts
@@ -86,6 +86,7 @@ class Served:
 
     data: Path
     port: int = field(default_factory=lambda: free_ports(1)[0])
+    environment: Mapping[str, str] = field(default_factory=dict)
     forking: asyncio.subprocess.Process | None = None
     pid: int = 0
     ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -94,7 +95,7 @@ class Served:
         if self.forking is None:
             root = Path(__file__).parents[2]
             paths = filter(None, (f"{root}/tests", str(root), os.environ.get("PYTHONPATH")))
-            environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+            environment = clean_environment(self.environment) | {"PYTHONPATH": os.pathsep.join(paths)}
             words, pipe = (__file__, "--serve", str(self.data)), asyncio.subprocess.PIPE
             self.forking = await asyncio.create_subprocess_exec(
                 sys.executable, *words, stdin=pipe, stdout=pipe, env=environment
@@ -300,11 +301,11 @@ async def run(data: Path, *, retains: int, kills: int, seed: int) -> Outcome:
             await asyncio.gather(killing, return_exceptions=True)
             served.kill()
             await served.start(AHEAD)
-            await until(lambda: insist(lambda: _is_settled(faces), served, tally), 300)
+            await until(lambda: insist(lambda: is_settled(faces), served, tally), 300)
             said = {document: texts for writer in writers for document, texts in writer.said.items()}
-            memories = await _compare(faces, served, said | shared, tally)
+            memories = await compare(faces, served, said | shared, tally)
             mended = await _mend(served, faces, chance, tally)
-            await _compare(faces, served, said | shared, tally)
+            await compare(faces, served, said | shared, tally)
     finally:
         await served.close()
     return Outcome(tally, len(said) + len(shared), memories, time.monotonic() - began, mended)
@@ -330,7 +331,7 @@ async def _kill(served: Served, tally: Tally, chance: random.Random, retains: in
         await served.start()
 
 
-async def _is_settled(faces: Faces) -> bool:
+async def is_settled(faces: Faces) -> bool:
     states = (OperationState.PENDING, OperationState.RUNNING)
     if (await faces.admin.list_operations(REF, PageRequest(), states)).rows:
         return False
@@ -340,7 +341,7 @@ async def _is_settled(faces: Faces) -> bool:
     return not (await faces.admin.list_memories(REF, wanted, PageRequest(1))).rows
 
 
-async def _compare(faces: Faces, served: Served, said: dict[str, list[str]], tally: Tally) -> int:
+async def compare(faces: Faces, served: Served, said: dict[str, list[str]], tally: Tally) -> int:
     """Hold what the mesh has against what was acknowledged; returns the number of memories."""
     read = partial(faces.admin.list_memories, REF, MemoryFilter())
     memories = await every(lambda page: insist(lambda: read(page), served, tally), size=1000)

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 import yaml
 from deployment import Diary, open_in_process, open_nine
+from stores import open_nine_on_stores
 
 from recallmesh.core.bank import ExtractionMode
 from recallmesh.core.retain import RetainItem
@@ -64,6 +65,12 @@ async def over_nine(kept):
         yield Diary(mesh.faces, ref)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def over_stores(tmp_path_factory):
+    async with open_nine_on_stores(tmp_path_factory.mktemp("stores")) as mesh:
+        yield await told(mesh)
+
+
 def days(window) -> tuple[date, date]:
     return window.start.date(), window.end.date()
 
@@ -109,4 +116,15 @@ async def test_nine_processes_give_the_same_answer(here, over_nine, question):
     assert best == [(one.memory.text, one.scores.reranker_raw) for one in locally.memories[:5]]
     finals = [one.scores.final for one in there.memories[:5]]
     assert finals == [one.scores.final for one in locally.memories[:5]]
+    assert there.window == locally.window
+
+
+@pytest.mark.stores
+@over_session
+@pytest.mark.parametrize("question", [asked(question) for question in QUESTIONS])
+async def test_the_real_stores_give_the_same_memories(here, over_stores, question):
+    await check(over_stores, question)
+    there, locally = await answer_to(over_stores, question["ask"]), await answer_to(here, question["ask"])
+    assert {one.memory.text for one in there.memories} == {one.memory.text for one in locally.memories}
+    assert there.memories[0].memory.text == locally.memories[0].memory.text
     assert there.window == locally.window

@@ -16,6 +16,7 @@ from store_servers.opensearch import OpenSearch
 from store_servers.postgres import Postgres
 
 ROOT = Path(__file__).parents[2] / ".servers"
+SERVERS = (OpenSearch(), Neo4j(), Postgres())
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CTRL_C = 128 + signal.SIGINT
 SIGNALS = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT, "kill": signal.SIGKILL}
@@ -28,7 +29,7 @@ def say(line: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Do what the arguments say; returns the exit code."""
-    fleet = Fleet(ROOT, (OpenSearch(), Neo4j(), Postgres()), say)
+    fleet = Fleet(ROOT, SERVERS, say)
     parser = argparse.ArgumentParser(prog="store_servers", description="Database servers for tests, on loopback.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     helps = {

@@ -95,9 +95,11 @@ class Fleet:
             self._write_variables()
 
     def signal(self, name: str, number: signal.Signals) -> None:
-        """Send a running server a signal: SIGSTOP pauses, SIGCONT goes on, SIGKILL is the end."""
+        """Send a server and all its processes a signal: SIGSTOP pauses, SIGCONT goes on, SIGKILL is the end."""
         if one := self.running(name):
-            one.process.signal(number)
+            one.process.signal_all(number)
+            if number is signal.SIGKILL:
+                one.process.wait(STOPS_WITHIN_S)
 
     def _install(self, name: str) -> str | Missing:
         try:

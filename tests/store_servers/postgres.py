@@ -56,6 +56,8 @@ class Postgres:
         """Make a cluster, if there is none, and return how to start it."""
         programmes, libraries, owner = _programmes(folder), _libraries(folder), _owner()
         home = _home(folder, owner)
+        # Of a killed one that nobody has buried yet: to PostgreSQL it still runs.
+        (home / "postmaster.pid").unlink(missing_ok=True)
         if not (home / "PG_VERSION").exists():
             home.mkdir(mode=0o700, exist_ok=True)
             if owner is not None:

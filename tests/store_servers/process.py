@@ -38,6 +38,13 @@ class Process:
         state, born = _state(self.pid)
         return born == self.born and state not in {"Z", "X", ""}
 
+    def signal_all(self, number: signal.Signals) -> None:
+        """Send it and what it has started, as servers do for each connection, a signal."""
+        if self.is_alive:
+            for pid in (self.pid, *_descendants(self.pid)):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal, if it is there."""
         if self.is_alive:
@@ -101,6 +108,15 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def _descendants(pid: int) -> list[int]:
+    try:
+        lists = [path.read_text(encoding="ascii") for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    children = [int(child) for each in lists for child in each.split()]
+    return children + [one for child in children for one in _descendants(child)]
 
 
 def _state(pid: int) -> tuple[str, str]:
