@@ -29,6 +29,7 @@ from recallmesh.keyword.opensearch_query import (
     statistics_of,
 )
 from recallmesh.keyword.opensearch_request import DROP_TIMEOUT_S, TIMEOUT_S, WRITE_TIMEOUT_S, Answer, Body, Requests
+from recallmesh.keyword.opensearch_silence import Silence
 from recallmesh.keyword.opensearch_state import NOT_MIGRATED, current, refused
 from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery
 
@@ -79,6 +80,7 @@ class OpenSearchKeywordStore:
         self._analyser = Analyser(shape.language)
         self._languages: OrderedDict[str, tuple[str, ...]] = OrderedDict()  # the bank told of longest ago first
         self._verified_until = 0.0
+        self._silence = Silence()
 
     async def search(self, query: KeywordQuery) -> tuple[KeywordHit, ...]:
         """Return the hits, best first, equal scores by memory id."""
@@ -132,7 +134,7 @@ class OpenSearchKeywordStore:
 
     async def check(self) -> None:
         """Return if the server answers, and has an index of this process's shape that can be searched."""
-        await self._look()
+        await self._look(patiently=True)
         await self._ask("_search", {"size": 0, "terminate_after": 1}, allow_partial_search_results="false")
 
     async def _asked(self, query: KeywordQuery) -> tuple[tuple[QueryTerm, ...], Statistics]:
@@ -205,19 +207,23 @@ class OpenSearchKeywordStore:
         if time.monotonic() >= self._verified_until:
             await self._look()
 
-    async def _look(self) -> None:
+    async def _look(self, *, patiently: bool = False) -> None:
         """Return if the mesh's index is of this process's shape.
 
         Every write asks: the answer comes in a millisecond where a write takes fifty, a server that is paused is told
-        from one that has much to do, and nothing is written into an index that is no longer the mesh's.
+        from one that has much to do, and nothing is written into an index that is no longer the mesh's. One that lets
+        us wait in vain is asked by one call at a time, and by who asks ``patiently``; to the others it is away.
 
         Raises:
             NotReady: it is not, or there is none; says what to do.
             StoreUnavailable: the server does not answer.
 
         """
+        if self._silence.reigns and not patiently:
+            raise StoreUnavailable("the keyword store does not answer")
         self._verified_until = 0.0
-        found = await current(self._requests, self._names, timeout_s=self._timeout_s)
+        with self._silence.listening():
+            found = await current(self._requests, self._names, timeout_s=self._timeout_s)
         if found is None:
             raise NotReady(NOT_MIGRATED)
         if found.version != self._names.version:
