@@ -19,7 +19,7 @@ from recallmesh.core.memory import FactType
 from recallmesh.core.page import PageRequest
 from recallmesh.core.store import Inspection
 from recallmesh.core.tags import passes
-from recallmesh.keyword import opensearch_index, opensearch_store
+from recallmesh.keyword import opensearch_index
 from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.opensearch import (
     OpenSearchServer,
@@ -190,10 +190,10 @@ async def test_what_was_written_is_found_at_once_a_hundred_times(server):
 
 
 async def test_a_write_of_several_requests_is_all_there_when_it_returns(server):
-    many = 2 * opensearch_store.BULK_DOCUMENTS + 200
+    many = 2 * opensearch_index.BULK_DOCUMENTS + 200
     async with open_at_opensearch(server.prefix) as store:
         await store.upsert(BANK, tuple(document(f"m{number:04}", f"harbour word{number}") for number in range(many)))
-        for number in (0, opensearch_store.BULK_DOCUMENTS, many - 1):
+        for number in (0, opensearch_index.BULK_DOCUMENTS, many - 1):
             assert await found(store, f"word{number}") == [f"m{number:04}"]
         assert (await inspect_opensearch(server, ENGLISH)).memories == many
         await store.drop(BANK)

@@ -9,12 +9,15 @@ from recallmesh.core.memory import FactType
 from recallmesh.keyword.analysis import Analyser
 from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.opensearch_index import (
+    BULK_CHARS,
+    BULK_DOCUMENTS,
     MOST,
     PIVOT_WORDS,
     SCALE,
     Names,
     Row,
     Shape,
+    batches,
     document_rows,
     index_body,
     mark_of,
@@ -112,3 +115,12 @@ def test_a_lone_surrogate_is_spelled_out() -> None:
     ((_, stored),) = written(document_rows("b", [document("x", tags=("a\ud83d", "b"))], Analyser("none"), PLAIN))
     assert stored["tags"] == ["a\\ud83d", "b"]
     assert stored["tag_count"] == 2
+
+
+def test_many_rows_and_long_ones_are_parted_in_their_order_and_none_is_left_behind() -> None:
+    many = [Row(str(number), "x") for number in range(2 * BULK_DOCUMENTS + 1)]
+    assert [len(batch) for batch in batches(many)] == [BULK_DOCUMENTS, BULK_DOCUMENTS, 1]
+    assert [row for batch in batches(many) for row in batch] == many
+    long = [Row("a", "x"), Row("b", "x" * BULK_CHARS), Row("c", "x"), Row("d", "x" * (BULK_CHARS - 1))]
+    assert [[row.id for row in batch] for batch in batches(long)] == [["a"], ["b"], ["c", "d"]]
+    assert list(batches([])) == []

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,6 +24,10 @@ MOST = 1024 * SCALE
 """A larger frequency is cut: it is worth no more, and Lucene adds a document's up to at most 2³¹."""
 REFRESH_MS = 100
 """How long a write waits at most to be seen; all writes of that time share one refresh."""
+BULK_DOCUMENTS = 500
+"""Documents of one request; some 300 KB."""
+BULK_CHARS = 4_000_000
+"""Characters of one request of more than one document: very long texts. A server takes 100 MB at most."""
 META = "recallmesh"
 """The key of our note in the mapping's ``_meta``."""
 PREFIX = "recallmesh"
@@ -165,6 +169,20 @@ def document_rows(bank_uid: str, documents: Iterable[KeywordDocument], analyser:
 def removal_rows(bank_uid: str, removals: Iterable[Removal]) -> list[Row]:
     """Return removals as they are written: they are documents too, so that they are remembered."""
     return [_row(bank_uid, one.memory_id, 2 * one.version + 1, {"version": one.version}) for one in removals]
+
+
+def batches(rows: list[Row]) -> Iterator[list[Row]]:
+    """Part rows into the requests that they are written by, in their order."""
+    batch: list[Row] = []
+    chars = 0
+    for row in rows:
+        if batch and (len(batch) == BULK_DOCUMENTS or chars + len(row.lines) > BULK_CHARS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(row)
+        chars += len(row.lines)
+    if batch:
+        yield batch
 
 
 def _row(bank_uid: str, memory_id: str, precedence: int, stored: Mapping[str, object]) -> Row:

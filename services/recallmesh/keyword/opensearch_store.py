@@ -13,7 +13,7 @@ from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import InternalFault, MeshError, NotReady, StoreUnavailable
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.keyword.analysis import Analyser, QueryTerm
-from recallmesh.keyword.opensearch_index import Names, Row, Shape, document_rows, removal_rows
+from recallmesh.keyword.opensearch_index import Names, Row, Shape, batches, document_rows, removal_rows
 from recallmesh.keyword.opensearch_query import (
     HITS_PATH,
     SCAN_PATH,
@@ -35,8 +35,6 @@ from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery
 
 VERIFIED_S = 10.0
 """How long searches believe that the index is this process's: a migration to another shape is noticed within this."""
-BULK_DOCUMENTS = 500
-"""Documents of one request; some 300 KB."""
 KNOWN_BANKS = 10_000
 """Banks whose languages are remembered, which saves a request; what is remembered wrongly costs one."""
 _ROUNDS = 10
@@ -170,9 +168,9 @@ class OpenSearchKeywordStore:
     async def _write(self, bank_uid: str, rows: list[Row]) -> None:
         await self._look()
         with self._suspecting():
-            for start in range(0, len(rows), BULK_DOCUMENTS):
-                seen = start + BULK_DOCUMENTS >= len(rows)  # a refresh shows all that was written before it
-                await self._bring(bank_uid, rows[start : start + BULK_DOCUMENTS], seen=seen)
+            for batch in batches(rows):
+                # A refresh shows all that was written before it.
+                await self._bring(bank_uid, batch, seen=batch[-1] is rows[-1])
 
     async def _bring(self, bank_uid: str, rows: list[Row], *, seen: bool) -> None:
         """Write rows unless there is something newer, and wait until they are seen."""
