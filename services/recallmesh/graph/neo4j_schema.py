@@ -42,7 +42,10 @@ SET s.version = CASE WHEN s.version < $version THEN $version ELSE s.version END
 RETURN s.version"""
 MEMORIES = "MATCH (b:Bank) RETURN sum(b.memories)"
 CLOCK = "RETURN datetime.realtime().epochMillis"
-SERVER = "CALL dbms.components() YIELD name, versions, edition RETURN versions[0] + ' ' + edition"
+SERVER = """
+CALL dbms.components() YIELD name, versions, edition
+WITH name, versions, edition ORDER BY name = 'Neo4j Kernel' DESC LIMIT 1
+RETURN versions[0] + ' ' + edition"""
 
 
 def prefix(bank_uid: str) -> str:
