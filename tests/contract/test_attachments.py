@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from contract.ledger_bed import Backend, backend
 from loopback import open_loopback, until_ready
 from seeing import SIGNATURES, Seeing, picture
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 from unit.retain_fakes import NOW, REF, Bench, WordCounter, open_bench
 
 from recallmesh.bank.admin import LedgerAdmin
@@ -26,6 +27,8 @@ from recallmesh.retain.jobs import JobWorker
 from recallmesh.rpc.admin import RemoteAdmin, host_admin
 from recallmesh.rpc.retainer import RemoteRetainer, host_retainer
 
+__all__ = ["backend"]
+
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 BRIDGE, BOAT = picture("a bridge"), picture("a boat", "image/jpeg")
 
@@ -38,7 +41,7 @@ class Album:
     retainer: Retainer
     admin: Admin
     eyes: Seeing
-    path: Path
+    backend: Backend
 
     async def keep(self, *content, request_id="", wait=True, mode=ExtractionMode.CONCISE, **parts):
         items = (RetainItem(content, **({"time": NOW} | parts)),)
@@ -50,14 +53,11 @@ class Album:
 
     def stored(self) -> tuple[int, int]:
         """Return how many attachments the ledger holds, and how many chunks hold one: counted past all doors."""
-        engine = create_engine(f"sqlite:///{self.path}/ledger.db")
-        with engine.connect() as connection:
-            counts = tuple(
+        with self.backend.connect() as connection:
+            return tuple(
                 connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()  # noqa: S608
                 for table in ("attachments", "chunk_attachments")
             )
-        engine.dispose()
-        return counts
 
     async def work(self):
         """Carry out what waits in the queue."""
@@ -69,22 +69,22 @@ class Album:
 
 
 @asynccontextmanager
-async def open_album(folder: Path, *, remote: bool) -> AsyncIterator[Album]:
+async def open_album(folder: Path, backend: Backend, *, remote: bool) -> AsyncIterator[Album]:
     eyes = Seeing()
-    async with open_bench(folder, extractor=eyes) as bench:
+    async with open_bench(folder, url=backend.url, extractor=eyes) as bench:
         admin = LedgerAdmin(bench.ledger, arms=ARMS, tokens=WordCounter(), now=bench.clock)
         if not remote:
-            yield Album(bench, bench.retainer, admin, eyes, folder)
+            yield Album(bench, bench.retainer, admin, eyes, backend)
             return
         async with open_loopback(host_retainer(bench.retainer), host_admin(admin, bench.ledger.check)) as channel:
             there = RemoteAdmin(channel)
             await until_ready(there)
-            yield Album(bench, RemoteRetainer(channel), there, eyes, folder)
+            yield Album(bench, RemoteRetainer(channel), there, eyes, backend)
 
 
 @pytest.fixture(params=[False, True], ids=["local", "remote"])
-async def album(request, tmp_path):
-    async with open_album(tmp_path, remote=request.param) as opened:
+async def album(request, tmp_path, backend):
+    async with open_album(tmp_path, backend, remote=request.param) as opened:
         yield opened
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import grpc.aio
 import pytest
 import pytest_asyncio
+from contract.ledger_bed import Backend, backend
 from loopback import open_loopback
 from unit.retain_fakes import REF, Bench, WordCounter, open_bench
 
@@ -34,6 +35,8 @@ from recallmesh.v1 import (
     operation_service_pb2_grpc,
     tag_pb2,
 )
+
+__all__ = ["backend"]
 
 ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 SERVICES = (
@@ -66,8 +69,8 @@ class Mesh:
 
 
 @pytest_asyncio.fixture
-async def mesh(tmp_path) -> AsyncIterator[Mesh]:
-    async with open_bench(tmp_path) as bench:
+async def mesh(tmp_path, backend: Backend) -> AsyncIterator[Mesh]:
+    async with open_bench(tmp_path, url=backend.url) as bench:
         await bench.keep("Ida keeps bees.", document_id="d")
         await bench.keep("Ola keeps sheep.", document_id="e")
         admin = LedgerAdmin(bench.ledger, arms=ARMS, tokens=WordCounter(), now=bench.clock)
@@ -196,8 +199,8 @@ async def test_an_id_that_cannot_be_kept_is_refused(mesh: Mesh, request_id: str)
     await mesh.call("Bank.GetBank", bank_request("GetBankRequest"))
 
 
-async def test_an_id_is_the_tenants_and_is_forgotten_in_the_end(tmp_path):
-    async with open_bench(tmp_path) as bench:
+async def test_an_id_is_the_tenants_and_is_forgotten_in_the_end(tmp_path, backend: Backend):
+    async with open_bench(tmp_path, url=backend.url) as bench:
         admin = LedgerAdmin(bench.ledger, arms=ARMS, tokens=WordCounter(), now=bench.clock)
 
         async def create(ref: BankRef, content: str, days: int = 0) -> None:

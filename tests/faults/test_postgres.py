@@ -17,6 +17,7 @@ from store_servers.server import Missing
 
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import StoreUnavailable
+from recallmesh.core.memory import Memory
 from recallmesh.core.write import RequestRecord
 from recallmesh.ledger.database import BUSY
 from recallmesh.ledger.sql import open_ledger
@@ -101,7 +102,12 @@ async def test_an_open_ledger_works_on_after_its_server_was_killed_and_started_a
         await asyncio.gather(*(bed.memories() for _ in range(4)))
         server.restart()
         await bed.write("two", chunk("b", "two"))
-        assert [one.text for one in await bed.memories()] == ["one", "two"]
+        for _ in range(4):  # on each of the connections
+            assert [one.text for one in await bed.memories()] == ["one", "two"]
+        server.restart()
+        told: list[object] = []
+        await bed.ledger.export_bank(bed.uid, told.append)
+        assert {one.text for one in told if isinstance(one, Memory)} == {"one", "two"}
 
 
 async def test_while_its_server_is_away_a_ledger_says_so_and_then_works_again(server: Server):

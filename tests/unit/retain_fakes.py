@@ -137,13 +137,13 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench(
-    folder: Path, *, chunk_tokens=512, extractor=None, screening=None, on_retained=lambda _: None
+    folder: Path, *, url="", chunk_tokens=512, extractor=None, screening=None, on_retained=lambda _: None
 ) -> AsyncIterator[Bench]:
     clock, embedder = Moving(), FakeEmbedder()
     arms = {name: FakeArm() for name in (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)}
     numbers, ledgers_own = itertools.count(1), itertools.count(1_000_000)
     async with open_ledger(
-        f"sqlite:///{folder}/ledger.db", new_id=lambda: str(uuid.UUID(int=next(ledgers_own)))
+        url or f"sqlite:///{folder}/ledger.db", new_id=lambda: str(uuid.UUID(int=next(ledgers_own)))
     ) as ledger:
         config = BankConfig(retain=RetainTuning(chunk_tokens=chunk_tokens))
         bank = await ledger.create_bank(Bank(REF, "uid-1", NOW, config=config))

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from sqlite3 import Error as SqliteError
 from typing import Protocol, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, make_url
+from sqlalchemy import URL, Connection, Engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
@@ -30,6 +30,7 @@ PAUSE_S = 0.005
 EXAMPLES = "sqlite:////srv/recallmesh/ledger.db or postgresql://user@host/database"
 CLOSED = "the ledger is closed"
 BUSY = "all connections to the ledger's database are in use"
+_ANYTHING = text("SELECT 1")
 _POSTGRES = frozenset({"postgresql", "postgresql+psycopg"})
 
 
@@ -101,26 +102,32 @@ class Database:
         self, threads: ThreadPoolExecutor, engine: Engine, work: Callable[[Connection], T], *, again: bool
     ) -> T:
         try:
-            begun = threads.submit(self._transact, engine, work, self._backend.runs if again else 1)
+            begun = threads.submit(self._transact, engine, work, again=again)
         except RuntimeError as error:  # the executor's word for being shut down
             raise StoreUnavailable(CLOSED) from error
         return await _outcome(begun, self._backend.wait_s)
 
-    def _transact(self, engine: Engine, work: Callable[[Connection], T], runs: int) -> T:
+    def _transact(self, engine: Engine, work: Callable[[Connection], T], *, again: bool) -> T:
+        runs, begun = self._backend.runs, False
         for run in range(1, runs + 1):
             committing = False
             try:
                 with engine.connect() as connection, connection.begin() as transaction:
+                    if not again:
+                        connection.execute(
+                            _ANYTHING
+                        )  # a connection that was lost long ago shows before the work begins
                     if not self._admitted:
                         self._admit(connection)
                         self._admitted = True
+                    begun = True
                     result = work(connection)
                     committing = True
                     transaction.commit()
                     return result
             except DRIVER_ERRORS as error:
                 failure = self._backend.failure(error, committing=committing)
-                if not failure.again or run == runs:
+                if not failure.again or (begun and not again) or run == runs:
                     raise failure.error from error
             time.sleep(PAUSE_S * run)
         raise AssertionError("a transaction is run at least once")

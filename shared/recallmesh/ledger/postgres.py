@@ -1,11 +1,12 @@
 """The ledger on a PostgreSQL server, by psycopg: many writers, and a server that may be away or silent."""
 
+import time
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
 import structlog
-from psycopg import IsolationLevel, errors
+from psycopg import IsolationLevel
 from psycopg.abc import PQGen
 from psycopg.rows import TupleRow
 from sqlalchemy import URL, Engine, QueuePool, create_engine, event
@@ -81,18 +82,14 @@ class PatientConnection(psycopg.Connection[TupleRow]):
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Wait for an answer; raises ``Silent``."""
+        patience_s, began = self.patience_s if timeout is None else timeout, time.monotonic()
         try:
-            return super().wait(gen, interval, self.patience_s if timeout is None else timeout)
-        except errors.QueryCanceled:
-            raise
+            return super().wait(gen, interval, patience_s)
         except psycopg.OperationalError as error:
-            if timeout is None and type(error) is _TOO_LATE:
-                self.pgconn.finish()  # whatever it still says is not the answer to the next question
-                raise Silent("the server is silent") from error
-            raise
-
-
-_TOO_LATE: Final = errors._WaitTimeout  # noqa: SLF001 - what ``Connection.wait`` is documented to raise
+            if patience_s is None or time.monotonic() - began < patience_s:
+                raise
+            self.pgconn.finish()  # whatever it still says is not the answer to the next question
+            raise Silent("the server is silent") from error
 
 
 @dataclass(frozen=True, slots=True)
