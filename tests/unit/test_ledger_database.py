@@ -1,10 +1,12 @@
 """What the driver of the ledger's database says goes to the log, and what an operator can mend to the caller."""
 
+import sys
+
 import pytest
 import structlog
 from sqlalchemy import text
 
-from recallmesh.core.errors import NotReady, StoreUnavailable
+from recallmesh.core.errors import InvalidArgument, NotReady, StoreUnavailable
 from recallmesh.ledger.database import backend_of, open_database
 
 FILL = text("INSERT INTO kept (said) VALUES (:said)")
@@ -54,3 +56,18 @@ async def test_what_was_told_is_not_taken_for_the_drivers_word(database, told):
 
 async def test_a_missing_table_is_a_schema_to_be_migrated(database):
     await fails(database, NotReady, "recallmesh migrate", statement=text("INSERT INTO gone VALUES (:said)"))
+
+
+def test_a_driver_that_is_not_installed_is_told_with_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "recallmesh.ledger.postgres", raising=False)
+    with pytest.raises(InvalidArgument, match=r"ledger\.url: .*recallmesh\[postgres\]") as caught:
+        backend_of("postgresql://me:hush@db/mesh")
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["mysql://me:hush@db/mesh", "postgresql+asyncpg://me:hush@db/mesh", "hush", "a://b:c"])
+def test_what_no_ledger_can_be_in_is_refused_with_what_can(url):
+    with pytest.raises(InvalidArgument, match=r"sqlite:////.* or postgresql://") as caught:
+        backend_of(url)
+    assert "hush" not in str(caught.value)

@@ -184,3 +184,10 @@ def test_an_opensearch_address_is_a_plain_url(url):
 def test_a_user_of_opensearch_has_a_password(half):
     with pytest.raises(ValidationError, match="go together"):
         KeywordSettings(**half)
+
+
+def test_the_ledgers_password_is_in_no_picture_of_the_settings(monkeypatch):
+    monkeypatch.setenv("RECALLMESH_LEDGER__URL", "postgresql://me:hush@db/mesh")
+    settings = load_settings()
+    assert settings.ledger_url == "postgresql://me:hush@db/mesh"
+    assert "hush" not in f"{settings!r} {settings}"
