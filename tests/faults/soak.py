@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from deployment import SERVING, clean_environment, every, free_ports, health, until
+from deployment import SERVING, every, free_ports, health, until
 
 from bench.hashed import HashedEmbedder
 from recallmesh import parts
@@ -95,7 +95,7 @@ class Served:
         if self.forking is None:
             root = Path(__file__).parents[2]
             paths = filter(None, (f"{root}/tests", str(root), os.environ.get("PYTHONPATH")))
-            environment = clean_environment(self.environment) | {"PYTHONPATH": os.pathsep.join(paths)}
+            environment = os.environ | dict(self.environment) | {"PYTHONPATH": os.pathsep.join(paths)}
             words, pipe = (__file__, "--serve", str(self.data)), asyncio.subprocess.PIPE
             self.forking = await asyncio.create_subprocess_exec(
                 sys.executable, *words, stdin=pipe, stdout=pipe, env=environment
