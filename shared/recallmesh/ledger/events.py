@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, tuple_
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, SecurityEvent, Severity
@@ -24,6 +24,7 @@ from recallmesh.ledger.schema import banks
 DIGITS = 12
 """Of an event's number in its id, so that ids are ordered as text."""
 
+_FORGET = delete(events).where(events.c.bank_uid == bindparam("bank"), events.c.number == bindparam("its"))
 _PUT = insert(events)
 _PUT_DECISIONS = insert(security_events)
 _HEAD = select(event_heads.c.last).where(event_heads.c.bank_uid == bindparam("bank"))
@@ -104,12 +105,15 @@ class SqlEvents:
         )
         if not await self._database.read(lambda connection: connection.execute(old.limit(1)).first()):
             return 0
-        key = tuple_(events.c.bank_uid, events.c.number)
-        return await self._database.write(
-            lambda connection: (
-                connection.execute(delete(events).where(key.in_(old.with_for_update(skip_locked=True)))).rowcount
-            )
-        )
+
+        def work(connection: Connection) -> int:
+            # Not as a subquery of the deletion: PostgreSQL may run that again and again, each time locking more.
+            found = connection.execute(old.with_for_update(skip_locked=True)).all()
+            if found:
+                connection.execute(_FORGET, [{"bank": row.bank_uid, "its": row.number} for row in found])
+            return len(found)
+
+        return await self._database.write(work)
 
 
 def put_events(connection: Connection, bank_uid: str, drafts: Sequence[EventDraft], at: datetime) -> None:
