@@ -4,6 +4,7 @@ from datetime import timedelta
 import pytest
 from unit.recall_fakes import (
     LAST_WEEK,
+    REF,
     RRF_ORDER,
     FakeArm,
     FakeLedger,
@@ -16,6 +17,7 @@ from unit.recall_fakes import (
 )
 
 from recallmesh.core.memory import FactType, MemoryState, Mention
+from recallmesh.core.recall import RecallRequest
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.core.tuning import BoostLevel, MinScores, RecallTuning
 
@@ -46,9 +48,12 @@ async def test_what_is_read_in_brief_is_what_reading_all_would_answer(fields):
         memory(4, tags=("a",), mentions=mentions),
         memory(5, fact_type=FactType.OBSERVATION, sources=(name(1), name(4))),
     )
-    here = mesh(ledger=ledger)
-    brief = await here.recall(window=LAST_WEEK, **fields)
-    whole = await here.recall(window=LAST_WEEK, trace=True, **fields)
+    recaller = mesh(ledger=ledger).recaller()
+    asked = RecallRequest(REF, "what happened", window=LAST_WEEK, **fields)
+    await recaller.recall(asked)  # from now on it is no news that the sixth is missing
+    ledger.outlined.clear()
+    brief = await recaller.recall(asked)
+    whole = await recaller.recall(replace(asked, trace=True))
     # Under a test of tags once more: whether an observation may be shown, what it rests on says.
     assert len(ledger.outlined) == (2 if "tags" in fields else 1)
     assert [replace(each, latency=timedelta()) for each in brief.models] == [

@@ -5,6 +5,7 @@ import math
 import pytest
 from unit.recall_fakes import (
     LAST_WEEK,
+    REF,
     FakeArm,
     FakeEmbedder,
     FakeLedger,
@@ -26,8 +27,9 @@ from unit.recall_fakes import (
 from recallmesh.core.arm import ArmName, Hit
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import RecallUnavailable, StoreUnavailable
-from recallmesh.core.recall import Outcome, PartState
+from recallmesh.core.recall import Outcome, PartState, RecallRequest
 from recallmesh.core.tuning import RecallTuning
+from recallmesh.recall.overtaken import Vanished
 
 
 def without(arm: ArmName) -> dict[ArmName, FakeArm]:
@@ -135,3 +137,46 @@ async def test_an_arm_that_shows_what_is_gone_from_the_ledger_shows_nothing():
     answer = await mesh(ledger=FakeLedger(memory(2)), arms=four_arms()).recall(window=LAST_WEEK, trace=True)
     assert numbers(answer) == [2]
     assert all(row.text == "" for row in answer.trace.candidates if row.outcome is Outcome.MISSING)
+
+
+class Replaced(FakeArm):
+    """An arm that is asked before a new version is indexed, and after it."""
+
+    async def search(self, query):
+        found = await super().search(query)
+        self.hits = hits(2)
+        return found
+
+
+@pytest.mark.parametrize("reranking", [True, False])
+async def test_what_was_replaced_between_the_arms_and_the_ledger_is_searched_for_again(reranking):
+    arm = Replaced(1)
+    parts = {"ledger": FakeLedger(memory(2)), "arms": {K: arm}, "reranker": FakeReranker()}
+    answer = await mesh(**parts).recall(tuning=RecallTuning(reranking=reranking))
+    assert numbers(answer) == [2]
+    assert len(arm.queries) == 2
+
+
+async def test_a_stream_too_searches_again_for_what_was_replaced():
+    arm = Replaced(1)
+    recaller = mesh(ledger=FakeLedger(memory(2)), arms={K: arm}, reranker=FakeReranker()).recaller()
+    steps = [step async for step in recaller.stream(RecallRequest(REF, "what happened"))]
+    assert [numbers(step.answer) for step in steps] == [[2], [2]]
+    assert len(arm.queries) == 2
+
+
+async def test_an_index_that_shows_the_same_gone_memory_with_every_call_is_asked_once_more_in_all():
+    arm = FakeArm(1, 2)
+    recaller = mesh(ledger=FakeLedger(memory(2)), arms={K: arm}).recaller()
+    for _ in range(3):
+        assert numbers(await recaller.recall(RecallRequest(REF, "what happened"))) == [2]
+    assert len(arm.queries) == 4
+
+
+def test_the_oldest_of_what_is_gone_is_forgotten():
+    vanished = Vanished(known=2)
+    missing = dict.fromkeys("abc", Outcome.MISSING)
+    assert vanished.is_news(missing)
+    assert not vanished.is_news({"c": Outcome.MISSING})
+    assert vanished.is_news({"a": Outcome.MISSING})
+    assert not vanished.is_news({"d": Outcome.TAG})

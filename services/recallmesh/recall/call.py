@@ -13,7 +13,10 @@ from recallmesh.recall.waves import Goal
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request with its bank and its tuning; ``begun`` and ``seconds`` are its share of time."""
+    """A request with its bank and its tuning; ``begun`` and ``seconds`` are its share of time.
+
+    ``again``: the arms are asked for the second time, and what they propose is taken as it is.
+    """
 
     request: RecallRequest
     question: Question
@@ -23,6 +26,7 @@ class Call:
     begun: float
     seconds: float
     watch: Stopwatch
+    again: bool = False
 
     @property
     def admission(self) -> Admission:

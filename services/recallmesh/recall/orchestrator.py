@@ -11,7 +11,7 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.deadline import remaining
 from recallmesh.core.encoder import Embedder, Reranker
 from recallmesh.core.ledger import BankLedger, MemoryLedger
-from recallmesh.core.memory import Memory
+from recallmesh.core.memory import Memory, Outline
 from recallmesh.core.recall import PartState, RecallAnswer, RecallProgress, RecallRequest, RecallStage
 from recallmesh.core.time import Clock
 from recallmesh.core.tokens import TokenCounter
@@ -25,6 +25,7 @@ from recallmesh.recall.effective import effective
 from recallmesh.recall.fanout import FanOut, Found, Search
 from recallmesh.recall.nearness import nearness
 from recallmesh.recall.order import Order, order_of
+from recallmesh.recall.overtaken import Overtaken, Vanished
 from recallmesh.recall.plan import RecallDefaults
 from recallmesh.recall.prelude import open_prelude
 from recallmesh.recall.ranking import rank
@@ -63,21 +64,27 @@ class Orchestrator:
         self._tokens = tokens
         self._now = now
         self._defaults = defaults
+        self._vanished = Vanished()
 
     async def recall(self, request: RecallRequest) -> RecallAnswer:
         """Search by every arm, fuse, rerank, score and pack (see ``Recaller``)."""
-        call, found = await self._search(request)
-        return await self._answer(call, found, self._fuse(call, found))
+        return await self._settled(*await self._search(request))
 
     async def stream(self, request: RecallRequest) -> AsyncGenerator[RecallProgress, None]:
         """Answer in fused order as soon as the arms are in, then reranked (see ``Recaller``)."""
         call, found = await self._search(request)
-        order = self._fuse(call, found)
         if not self._reranks(call):
-            yield RecallProgress(RecallStage.FINAL, await self._answer(call, found, order))
+            yield RecallProgress(RecallStage.FINAL, await self._settled(call, found))
             return
-        with call.watch.phase("provisional"):
+        order = self._fuse(call, found)
+        try:
+            with call.watch.phase("provisional"):
+                early = await self._answer(call.provisional(), found, order)
+        except Overtaken:
+            call, found = await self._search(request, again=True)
+            order = self._fuse(call, found)
             early = await self._answer(call.provisional(), found, order)
+        call = replace(call, again=True)
         # Not before the provisional answer, which it would slow down; not after, when a slow listener would slow it.
         final = asyncio.create_task(self._answer(call, found, order))
         try:
@@ -95,7 +102,15 @@ class Orchestrator:
         said = (await self._ledger.get_bank(bank)).config.recall
         return effective(tuning, said, self._defaults)
 
-    async def _search(self, request: RecallRequest) -> tuple[Call, Found]:
+    async def _settled(self, call: Call, found: Found) -> RecallAnswer:
+        """Answer; where something was deleted meanwhile, by what the arms propose now."""
+        try:
+            return await self._answer(call, found, self._fuse(call, found))
+        except Overtaken:
+            call, found = await self._search(call.request, again=True)
+            return await self._answer(call, found, self._fuse(call, found))
+
+    async def _search(self, request: RecallRequest, *, again: bool = False) -> tuple[Call, Found]:
         """Read the query, find the bank and ask the arms; the first two at once."""
         watch = Stopwatch()
         begun = asyncio.get_running_loop().time()
@@ -117,7 +132,7 @@ class Orchestrator:
                 bank = await self._ledger.get_bank(request.bank)
             tuning = plan.resolve(request.tuning, bank.config.recall, self._defaults)
             hits = plan.budget_hits(request.budget, request.max_tokens, tuning)
-            call = Call(request, asked, bank, tuning, hits, begun, seconds, watch)
+            call = Call(request, asked, bank, tuning, hits, begun, seconds, watch, again)
             with watch.phase("arms"):
                 return call, await self._fanout.search(self._wanted(call), prelude)
 
@@ -176,6 +191,7 @@ class Orchestrator:
             return None
         reading = brief.Reading(self._ledger, request)
         outlined = await read(reading.known, uid, order.ids, 2 * call.hits, call.admission)
+        self._look_for_missing(call, outlined)
         choice = brief.choose(outlined.memories, request, call.tuning)
         if choice is None:
             return None
@@ -196,7 +212,15 @@ class Orchestrator:
 
     async def _read(self, call: Call, order: Order) -> Candidates[Memory]:
         wanted = max(2 * call.hits, call.tuning.rerank_limit if self._reranks(call) else 0)
-        return await read(self._ledger.read, call.bank.uid, order.ids, wanted, call.admission)
+        candidates = await read(self._ledger.read, call.bank.uid, order.ids, wanted, call.admission)
+        self._look_for_missing(call, candidates)
+        return candidates
+
+    def _look_for_missing(self, call: Call, candidates: Candidates[Memory] | Candidates[Memory | Outline]) -> None:
+        """Have the arms asked again, once and while half of the time is left, when something new is missing."""
+        left = call.begun + call.seconds / 2 - asyncio.get_running_loop().time()
+        if self._vanished.is_news(candidates.refused) and not call.again and left > 0:
+            raise Overtaken
 
     async def _rerank(self, call: Call, standings: Standings) -> Reranking:
         if self._reranker is None or not self._reranks(call):
