@@ -24,7 +24,7 @@ from typing import TypeVar
 from deployment import SERVING, every, free_ports, health, until
 
 from bench.hashed import HashedEmbedder
-from recallmesh import parts
+from recallmesh import parts, retaining
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import ArmTimeout, ConflictingWrite, DocumentNotFound, Overloaded, StoreUnavailable
@@ -57,7 +57,7 @@ HOSTED = frozenset(Part) - {Part.EMBEDDER, Part.RERANKER}
 async def serve(data: Path, port: int, ahead: timedelta) -> None:
     """Serve a mesh until the process is killed."""
     set_up_logging(level="error")
-    parts.system_clock = lambda: system_clock() + ahead
+    parts.system_clock = retaining.system_clock = lambda: system_clock() + ahead
     settings = load_settings(data=data, reranker={"backend": "none"}, retain={"outbox_poll_s": 0.1})
     async with AsyncExitStack() as stack:
         assembly = await stack.enter_async_context(open_assembly(settings, HOSTED, embedder=HashedEmbedder()))

@@ -12,7 +12,7 @@ from deployment import until
 from faults.stepping import NEW, OLD, REF, asked, settings_of
 
 from bench.hashed import HashedEmbedder
-from recallmesh import parts
+from recallmesh import parts, retaining
 from recallmesh.core.arm import ArmName
 from recallmesh.core.errors import BankNotFound
 from recallmesh.core.page import PageRequest
@@ -54,7 +54,8 @@ def counts(data: Path) -> dict[str, int]:
 def clock(monkeypatch):
     """A clock that a test can put forward."""
     ahead = [timedelta()]
-    monkeypatch.setattr(parts, "system_clock", lambda: system_clock() + ahead[0])
+    for opener in (parts, retaining):
+        monkeypatch.setattr(opener, "system_clock", lambda: system_clock() + ahead[0])
     monkeypatch.setattr(outbox, "RETIRE_EVERY_S", 0.05)
     return ahead
 

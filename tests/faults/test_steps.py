@@ -19,7 +19,7 @@ from deployment import until
 from faults.stepping import DEEDS, NEW, OLD, REF, asked, delete_memory, settings_of
 
 from bench.hashed import HashedEmbedder
-from recallmesh import parts
+from recallmesh import parts, retaining
 from recallmesh.core.errors import BankNotFound, DocumentNotFound
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.memory import Memory
@@ -91,7 +91,8 @@ async def begun(tmp_path_factory) -> Path:
 @pytest.fixture(autouse=True)
 def _later(monkeypatch):
     """An hour passes until the mesh is opened again: leases are over, and what was to retire is due."""
-    monkeypatch.setattr(parts, "system_clock", lambda: system_clock() + timedelta(hours=1))
+    for opener in (parts, retaining):
+        monkeypatch.setattr(opener, "system_clock", lambda: system_clock() + timedelta(hours=1))
     monkeypatch.setattr(outbox, "RETIRE_EVERY_S", 0.05)
 
 
