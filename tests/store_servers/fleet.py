@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from store_servers.process import Process, free_port, is_free, start_process
+from store_servers.process import Process, comes_free, free_port, start_process
 from store_servers.server import Missing, Server
 
 STARTS_WITHIN_S = 120.0
 STOPS_WITHIN_S = 30.0
+FREED_WITHIN_S = 5.0
+"""How long a port that was a server's may be somebody's connection, before another one is taken."""
 LOOK_S = 0.05
 """Between two looks whether a server answers, in seconds."""
 LOG_CHARS = 3000
@@ -111,7 +113,7 @@ class Fleet:
         folder, last = self._folder(name), self._last(name)
         if last is None:
             (folder / "log").unlink(missing_ok=True)
-        port = last.port if last and is_free(last.port) else free_port()
+        port = last.port if last and comes_free(last.port, FREED_WITHIN_S) else free_port()
         command = self._servers[name].prepare(folder, port)
         process = start_process(command, folder / "log", tied=tied)
         told = json.dumps({"pid": process.pid, "born": process.born, "port": port})

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -108,6 +109,16 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def comes_free(port: int, within_s: float) -> bool:
+    """Wait until nobody listens on a port of loopback; returns whether it came to that."""
+    until = time.monotonic() + within_s
+    while not is_free(port):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _descendants(pid: int) -> list[int]:

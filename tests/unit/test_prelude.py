@@ -113,7 +113,8 @@ async def test_a_request_that_names_no_arm_with_vectors_begins_no_embedding():
 
 
 async def test_the_request_may_need_what_the_bank_has_switched_off():
-    here = mesh(ledger=FakeLedger(memory(1), config=bank(arms=frozenset({K}))))
+    everything = (memory(number) for number in range(1, 7))
+    here = mesh(ledger=FakeLedger(*everything, config=bank(arms=frozenset({K}))))
     answer = await here.recall(tuning=RecallTuning(arms=frozenset({S})))
     assert (here.embedder.calls, states(answer)[S]) == (1, PartState.OK)
 
