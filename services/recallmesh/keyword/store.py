@@ -83,7 +83,7 @@ class KeywordStore(Protocol):
         ...
 
     async def upsert(self, bank_uid: str, documents: tuple[KeywordDocument, ...]) -> None:
-        """Store documents durably, all or none; when this returns, a search finds them.
+        """Store documents durably; when this returns, a search finds them. On an error part of them may be stored.
 
         One that is older than what is stored, or not newer than a removal of the same memory, changes nothing.
 
