@@ -5,6 +5,7 @@ before that and reads the ledger after it would have neither. So it asks the arm
 """
 
 from collections.abc import Mapping
+from itertools import islice
 
 from recallmesh.core.recall import Outcome
 
@@ -31,6 +32,6 @@ class Vanished:
         """Tell whether ids are missing that were not before, and remember them."""
         fresh = [one for one, why in refused.items() if why is Outcome.MISSING and one not in self._seen]
         self._seen.update(dict.fromkeys(fresh))
-        for oldest in list(self._seen)[: max(0, len(self._seen) - self._known)]:
+        for oldest in tuple(islice(self._seen, max(0, len(self._seen) - self._known))):
             del self._seen[oldest]
         return bool(fresh)
