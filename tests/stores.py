@@ -1,7 +1,6 @@
 """The mesh's settings for real stores: a database, a prefix and an address each, migrated and taken away afterwards."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -9,12 +8,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import sqlalchemy
-from deployment import Mesh, clean_environment, open_nine
+from deployment import COMMAND, Mesh, clean_environment, open_nine
 from servers import address
 from store_servers.__main__ import ROOT, SERVERS
 from store_servers.fleet import Fleet
-
-COMMAND = Path(sys.executable).with_name("recallmesh")
 
 
 @asynccontextmanager
