@@ -22,7 +22,7 @@ from recallmesh.semantic.settings import SemanticSettings
 from recallmesh.temporal.settings import TemporalSettings
 
 PREFIX = "RECALLMESH_"
-CLIENT_NAMES = frozenset({"RECALLMESH_SERVER"})
+CLIENT_NAMES = frozenset({"RECALLMESH_SERVER", "RECALLMESH_KEY"})
 """Names that the command line reads; no setting of a server."""
 FOREIGN = re.compile(
     r"RECALLMESH_TEST_\w+|(?!\w*__)(\w+_SERVICE_(HOST|PORT(_\w+)?)|\w+_PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)"

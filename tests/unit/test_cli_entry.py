@@ -105,6 +105,14 @@ def test_a_server_that_is_no_host_and_port_is_a_mistake_of_use(address, capsys, 
     assert "set RECALLMESH_SERVER right" in told
 
 
+def test_a_key_that_cannot_be_one_is_a_mistake_of_use_and_is_not_shown(capsys, monkeypatch):
+    monkeypatch.setenv("RECALLMESH_KEY", "hidden key")
+    assert main(["bank", "list", "--server", "127.0.0.1:1"]) == 2
+    told = capsys.readouterr().err
+    assert "RECALLMESH_KEY: is no bearer key" in told
+    assert "hidden" not in told
+
+
 @pytest.mark.parametrize("address", ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "dns:///mesh:1", "unix:/m"])
 def test_a_server_may_be_named_as_grpc_names_one(address):
     check_address(address, words("bank", "list", "--server", address))

@@ -145,8 +145,9 @@ def test_every_setting_has_a_name_and_no_two_the_same():
     assert all(f"RECALLMESH_{part.upper()}__{end}" in names for part in Part for end in ("ADDRESS", "TIMEOUT_S"))
 
 
-def test_the_address_of_the_command_line_is_no_setting_of_a_server(monkeypatch):
+def test_the_address_and_the_key_of_the_command_line_are_no_settings_of_a_server(monkeypatch):
     monkeypatch.setenv("RECALLMESH_SERVER", "127.0.0.1:7070")
+    monkeypatch.setenv("RECALLMESH_KEY", "k")
     assert load_settings().serve.listen == "127.0.0.1:7070"
     monkeypatch.setenv("RECALLMESH_SERVE", "127.0.0.1:7070")
     with pytest.raises(InvalidArgument, match=r"^RECALLMESH_SERVE: is no setting"):

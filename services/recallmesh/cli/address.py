@@ -9,6 +9,7 @@ from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.port import is_port
 
 SERVER = "RECALLMESH_SERVER"
+KEY = "RECALLMESH_KEY"
 TARGETS = ("dns:", "unix:")
 """gRPC's own ways to name a server (``dns:///name:port``, ``unix:path``); it reads these itself."""
 
@@ -18,6 +19,14 @@ def address_of(words: argparse.Namespace) -> str:
     if getattr(words, "server", None):
         return str(words.server)
     return "" if getattr(words, "data", None) or not hasattr(words, "server") else os.environ.get(SERVER, "")
+
+
+def key_of_caller() -> str:
+    """Return the key that calls of a mesh elsewhere bear, RECALLMESH_KEY; empty: none.
+
+    It is no word of the command line: everybody on a machine sees what its commands were called with.
+    """
+    return os.environ.get(KEY, "")
 
 
 def state_folder() -> Path:

@@ -4,7 +4,8 @@ import argparse
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from recallmesh.cli.address import address_of, check_address, folder
+from recallmesh.cli.address import KEY, address_of, check_address, folder, key_of_caller
+from recallmesh.core.credential import bearing
 from recallmesh.mesh import Faces, open_embedded, open_remote
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
@@ -18,7 +19,8 @@ async def open_place(words: argparse.Namespace) -> AsyncIterator[Faces]:
     if address:
         check_address(address, words)
         async with open_remote(address) as faces:
-            yield faces
+            with bearing(key_of_caller(), KEY):
+                yield faces
     else:
         async with open_embedded(load_settings(data=folder(words.data))) as faces:
             yield faces

@@ -9,10 +9,12 @@ from uuid import uuid4
 import grpc.aio
 
 from recallmesh.core.bank import DEFAULT_TENANT
+from recallmesh.core.credential import current_key
 from recallmesh.core.errors import Forbidden
 
 REQUEST_ID_KEY = "x-request-id"
 TENANT_KEY = "x-recallmesh-tenant"
+AUTHORIZATION_KEY = "authorization"
 PLAIN = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 """What a request id may be: it goes into logs and headers as it stands."""
 
@@ -35,9 +37,13 @@ def enter_request(metadata: Metadata) -> str:
 
 
 def outgoing_metadata(tenant: str = "") -> tuple[tuple[str, str], ...]:
-    """Return what a further call carries: the request id, and the tenant that the caller believes to be."""
-    request_id = current_request_id() or uuid4().hex
-    return ((REQUEST_ID_KEY, request_id), *(((TENANT_KEY, tenant),) if tenant else ()))
+    """Return what a further call carries: its request id, the tenant that the caller believes to be, and its key."""
+    request_id, key = current_request_id() or uuid4().hex, current_key()
+    return (
+        (REQUEST_ID_KEY, request_id),
+        *(((TENANT_KEY, tenant),) if tenant else ()),
+        *(((AUTHORIZATION_KEY, f"Bearer {key}"),) if key else ()),
+    )
 
 
 def tenant_of(context: grpc.aio.ServicerContext[Any, Any]) -> str:

@@ -1,0 +1,37 @@
+"""The credential of the call in hand: taken where a caller comes in, passed on with every call over the wire."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+
+KEY = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""What a bearer key may be (RFC 6750, section 2.1); with that it can be no second header, and no other one."""
+KEY_CHARS = 16_384
+"""The most characters of a key: as much as a server takes of all metadata of one call."""
+
+_key: ContextVar[str] = ContextVar("recallmesh_key", default="")
+
+
+def current_key() -> str:
+    """Return the key that the call in hand bears; empty: it bears none."""
+    return _key.get()
+
+
+@contextmanager
+def bearing(key: str, field: str = "authorization") -> Iterator[None]:
+    """Let the calls made inside bear a key; an empty one: none, whatever is borne outside. ``field`` is blamed.
+
+    Raises:
+        InvalidArgument: it cannot be a key. Says nothing of it: it may be one that was mistyped.
+
+    """
+    if key and (len(key) > KEY_CHARS or not KEY.fullmatch(key)):
+        raise InvalidArgument(FieldViolation(field, "is no bearer key: letters, digits and - . _ ~ + / alone"))
+    token = _key.set(key)
+    try:
+        yield
+    finally:
+        _key.reset(token)
