@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo test test-stores servers servers-stop faults outages check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
+.PHONY: help install lock demo test test-stores servers servers-stop faults outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ faults: $(DEV_STAMP) ## 10,000 retains while the process is killed again and aga
 outages: $(DEV_STAMP) ## 5,000 retains while servers are stopped, paused and killed (RETAINS=, SEED=)
 	@$(SERVERS) run -- $(BIN)/python tests/faults/outage.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(SEED),--seed $(SEED))
 
+clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ and run it against a mesh
+	@$(BIN)/python -m pytest -m clients
+
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -73,15 +76,25 @@ check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/python protos/breaking.py
 	$(BIN)/python protos/generate.py --check
 	$(BIN)/python -m recallmesh.cli.reference --check
+	$(BIN)/python clients/service_config.py --check
 
 fix: $(DEV_STAMP) ## format and mend what can be mended by itself
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/buf format --write
 
-gen: $(DEV_STAMP) ## make the stubs from the protos, the settings' page
+# Each language brings a client.mk: its gen-LANGUAGE, and what it adds to these two.
+CLIENTS := # language:tool, such as go:go
+BUILT := # what is made below clients/
+include $(wildcard clients/*/client.mk)
+
+gen: $(DEV_STAMP) ## make the stubs of every language from the protos, the pages from the code
 	$(BIN)/python protos/generate.py
 	$(BIN)/python -m recallmesh.cli.reference
+	$(BIN)/python clients/service_config.py
+	@for client in $(CLIENTS); do \
+	  if command -v "$${client#*:}" > /dev/null; then $(MAKE) --no-print-directory "gen-$${client%:*}"; \
+	  else echo "clients/$${client%:*}: left out, $${client#*:} is not installed here"; fi; done
 
 bench-quality: $(DEV_STAMP) ## evidence recall (DATA=folder with conv-*.jsonl)
 	$(BIN)/python -m bench.quality $(if $(DATA),--data $(DATA))
@@ -97,4 +110,4 @@ bench-mesh: $(DEV_STAMP) ## nine processes on real stores against one on the emb
 
 clean: ## remove what was built and cached, not your data
 	@test ! -e .servers/env || $(SERVERS) stop
-	rm -rf .servers $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf .servers $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist $(BUILT)

@@ -1,7 +1,7 @@
 """Channels to the other services: shared calls, retries of what may be repeated, sane limits."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 import grpc.aio
@@ -43,6 +43,17 @@ REPEATABLE: dict[str, tuple[str, ...]] = {
 }
 """What may be called again after UNAVAILABLE or CANCELLED, by service; no method named: all of them."""
 
+PUBLIC = (
+    "RecallService",
+    "RetainService",
+    "BankService",
+    "DocumentService",
+    "MemoryService",
+    "EntityService",
+    "OperationService",
+)
+"""The services that callers from outside the mesh reach; the others are for the mesh itself."""
+
 STAYING = "recallmesh"
 """The health name that a channel watches: SERVING until a process leaves, so that no new call goes to one that does."""
 
@@ -56,25 +67,23 @@ RETRY_POLICY = {
 }
 
 
-def service_config() -> str:
-    """Return the gRPC service config of every channel.
+def service_config(services: Iterable[str] = REPEATABLE) -> dict[str, object]:
+    """Return the gRPC service config of every channel to these services.
 
     Calls go round the servers that do not leave, and are retried where that does no harm.
     """
     names = [
         {"service": f"recallmesh.v1.{service}"} | ({"method": method} if method else {})
-        for service, methods in REPEATABLE.items()
-        for method in methods or ("",)
+        for service in services
+        for method in REPEATABLE[service] or ("",)
     ]
-    return json.dumps(
-        {
-            "loadBalancingConfig": [{"round_robin": {}}],
-            "healthCheckConfig": {"serviceName": STAYING},
-            "methodConfig": [{"name": names, "retryPolicy": RETRY_POLICY}],
-            # A server that fails half of its calls is not helped by more of them.
-            "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
-        }
-    )
+    return {
+        "loadBalancingConfig": [{"round_robin": {}}],
+        "healthCheckConfig": {"serviceName": STAYING},
+        "methodConfig": [{"name": names, "retryPolicy": RETRY_POLICY}],
+        # A server that fails half of its calls is not helped by more of them.
+        "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
+    }
 
 
 @asynccontextmanager
@@ -92,7 +101,7 @@ async def open_channel(
     reach a server that is down.
     """
     options: list[tuple[str, str | int]] = [
-        ("grpc.service_config", service_config()),
+        ("grpc.service_config", json.dumps(service_config())),
         ("grpc.service_config_disable_resolution", 1),
         ("grpc.max_send_message_length", MESSAGE_BYTES),
         ("grpc.max_receive_message_length", MESSAGE_BYTES),
