@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from time import perf_counter
 
 from bench.hashed import MeteredEmbedder
-from recallmesh.cli.batch import SIZE, Continuation
+from recallmesh.client.batch import SIZE, Continuation
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.encoder import EmbedKind
 from recallmesh.core.errors import MeshError

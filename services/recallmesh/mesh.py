@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar, cast
 import structlog
 
 from recallmesh import facts, parts, retaining
+from recallmesh.client import Client, open_client
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.deadline import within
@@ -81,13 +82,7 @@ class Part(StrEnum):
 ALL_PARTS = frozenset(Part)
 
 
-@dataclass(frozen=True, slots=True)
-class Faces:
-    """What callers of a mesh talk to."""
-
-    recaller: Recaller
-    retainer: Retainer
-    admin: Admin
+Faces = Client
 
 
 class Placed(Protocol):
@@ -345,5 +340,5 @@ async def open_embedded(settings: Settings) -> AsyncIterator[Faces]:
 @asynccontextmanager
 async def open_remote(address: str) -> AsyncIterator[Faces]:
     """Talk to a mesh that offers its public services at one address."""
-    async with open_channel(address) as channel:
-        yield Faces(RemoteRecaller(channel), RemoteRetainer(channel), RemoteAdmin(channel))
+    async with open_client(address) as client:
+        yield client

@@ -7,11 +7,11 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from recallmesh.cli.batch import Reading
-from recallmesh.cli.bulk import Load
-from recallmesh.cli.meter import metering
+from recallmesh.cli.batch import Reading, in_their_words
+from recallmesh.cli.meter import metering, tell_pause
 from recallmesh.cli.note import About, Note, note_path, read_note
 from recallmesh.cli.tally import Tally, collecting, summary
+from recallmesh.client.load import Load
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViolation, Severity
@@ -66,6 +66,8 @@ async def load(retainer, count=5, after=None, pauses_s=(0.0, 0.0, 0.0), **parts)
         lambda batch: f"r-{batch.first}",
         lambda batch, _: kept.append(batch.first),
         pauses_s=pauses_s,
+        waiting=tell_pause,
+        worded=in_their_words,
         **parts,
     )
     try:

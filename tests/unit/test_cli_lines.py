@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recallmesh.cli.batch import TEXT, Batch, Continuation, Reading, in_their_words
+from recallmesh.cli.batch import TEXT, Reading, in_their_words
 from recallmesh.cli.lines import LINE_BYTES, lines_of, moment, read_items
+from recallmesh.client.batch import Batch, Continuation
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.retain import NamedEntity, RetainItem, UpdateMode
 

@@ -6,12 +6,10 @@ import shlex
 from pathlib import Path
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.port import is_port
+from recallmesh.core.port import is_target
 
 SERVER = "RECALLMESH_SERVER"
 KEY = "RECALLMESH_KEY"
-TARGETS = ("dns:", "unix:")
-"""gRPC's own ways to name a server (``dns:///name:port``, ``unix:path``); it reads these itself."""
 
 
 def address_of(words: argparse.Namespace) -> str:
@@ -42,8 +40,7 @@ def check_address(address: str, words: argparse.Namespace) -> None:
         InvalidArgument: it is no ``host:port``.
 
     """
-    host, _, port = address.rpartition(":")
-    if address.startswith(TARGETS) or (host and is_port(port) and "/" not in host):
+    if is_target(address):
         return
     word = "--server" if getattr(words, "server", None) else SERVER
     raise InvalidArgument(FieldViolation(word, f"{address!r} is no host:port, such as 127.0.0.1:7070"))

@@ -1,4 +1,4 @@
-"""What one call of retain takes: items, and the lines they came from."""
+"""What one call of retain takes of what the command line names: lines, or a text."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -7,54 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from recallmesh.cli.lines import HERE, read_line
-from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.retain import RetainItem, UpdateMode
-
-SIZE = 100
-"""Lines a batch: enough to spare round trips and commits, few enough that the progress bar moves."""
+from recallmesh.client.batch import Batch, Continuation, in_its_place
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, RequestIdReused
+from recallmesh.core.retain import RetainItem
 
 TEXT = "--text"
 """The place of the item that the command line itself holds."""
 WORDS = frozenset({"time", "context"})
 """The fields of that item which have a word of their own."""
-NAME_BYTES = 8
-"""Of the hash by which a document that was begun is known: a name as long as it may be would be 512 bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Items of one call; ``places`` says where each came from.
-
-    Of a file or stream also the first and the last line read for it, and how many bytes all lines so far have and their
-    hash.
-    """
-
-    items: tuple[RetainItem, ...]
-    places: tuple[str, ...]
-    first: int = 0
-    last: int = 0
-    offset: int = 0
-    digest: str = ""
-
-
-@dataclass(slots=True)
-class Continuation:
-    """Makes batches of one another's continuation: a document that an earlier one began is appended to."""
-
-    _begun: set[bytes] = field(default_factory=set)
-
-    def batch(self, items: Iterable[tuple[str, RetainItem]]) -> Batch:
-        """Return the next batch, of items with their places."""
-        pairs = tuple(items)
-        made = tuple(
-            replace(item, update_mode=UpdateMode.APPEND) if _name(item) in self._begun else item for _, item in pairs
-        )
-        self.begin(item for _, item in pairs)
-        return Batch(made, tuple(place for place, _ in pairs))
-
-    def begin(self, items: Iterable[RetainItem]) -> None:
-        """Know the items' documents as begun."""
-        self._begun.update(_name(item) for item in items if item.document_id)
+CHANGED = "came before with other content: the file has changed there; put it back, or begin anew with --anew"
 
 
 @dataclass(slots=True)
@@ -102,21 +63,18 @@ class Reading:
                 yield f"line {self.line}", item
 
 
-def in_their_words(error: InvalidArgument, batch: Batch) -> InvalidArgument:
-    """Return the error with ``items[3].content`` written as ``line 54.content``."""
-    return InvalidArgument(*(FieldViolation(_place(v.field, batch), v.description) for v in error.violations))
+def in_their_words(error: MeshError, batch: Batch) -> MeshError:
+    """Return the error as the command line says it: by its own words, or by the lines that a file has."""
+    if isinstance(error, InvalidArgument):
+        placed = in_its_place(error, batch)
+        return InvalidArgument(*(FieldViolation(_word(v.field), v.description) for v in placed.violations))
+    if isinstance(error, RequestIdReused) and batch.first:
+        return InvalidArgument(FieldViolation(f"lines {batch.first} to {batch.last}", CHANGED))
+    return error
 
 
-def _name(item: RetainItem) -> bytes:
-    return hashlib.blake2b(item.document_id.encode("utf-8", "replace"), digest_size=NAME_BYTES).digest()
-
-
-def _place(path: str, batch: Batch) -> str:
-    head, bracket, rest = path.removeprefix("items[").partition("]")
-    if not path.startswith("items[") or not bracket or not head.isdecimal() or int(head) >= len(batch.places):
+def _word(path: str) -> str:
+    if not path.startswith(TEXT):
         return path
-    where = batch.places[int(head)]
-    if where != TEXT:
-        return where + rest
-    field = rest.removeprefix(".").partition("[")[0]
-    return f"--{field}" if field in WORDS else where
+    name = path.removeprefix(TEXT).removeprefix(".").partition("[")[0]
+    return f"--{name}" if name in WORDS else TEXT

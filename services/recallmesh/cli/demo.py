@@ -20,16 +20,16 @@ from rich.text import Text
 from recallmesh.cli.account import print_account
 from recallmesh.cli.address import folder
 from recallmesh.cli.answer import print_answer
-from recallmesh.cli.batch import SIZE, Batch, Reading
-from recallmesh.cli.bulk import Load
+from recallmesh.cli.batch import Reading
 from recallmesh.cli.candidates import LEGEND
 from recallmesh.cli.lines import read_items
-from recallmesh.cli.meter import metering
+from recallmesh.cli.meter import metering, tell_pause
 from recallmesh.cli.page.document import check_place, write_page
-from recallmesh.cli.retaining import ensure_bank
 from recallmesh.cli.screen import console
 from recallmesh.cli.stream import Cut, packets
 from recallmesh.cli.tally import Tally, summary
+from recallmesh.client.batch import SIZE, Batch
+from recallmesh.client.load import Load
 from recallmesh.core.bank import BankRef
 from recallmesh.core.recall import RecallRequest
 from recallmesh.core.retain import RetainAnswer
@@ -98,14 +98,15 @@ async def _retain(screen: Console, faces: Faces) -> None:
         )
     screen.print("All of it is retained, in this process, by models on this machine. Then we ask, on 6 October 2026.")
     bank, tally, run = BankRef(BANK), Tally(), uuid4().hex
-    await ensure_bank(faces.admin, bank)
+    await faces.bank(BANK).ensure()
     with metering(sum(map(len, lines))) as meter:
 
         def kept(batch: Batch, answer: RetainAnswer) -> None:
             tally.add(answer, batch)
             meter.show(len(batch.items), batch.offset)
 
-        await Load(faces.retainer, bank, lambda batch: f"demo-{run}-{batch.first}", kept).keep(_batches(lines))
+        load = Load(faces.retainer, bank, lambda batch: f"demo-{run}-{batch.first}", kept, waiting=tell_pause)
+        await load.keep(_batches(lines))
     screen.print(Text(summary(BANK, tally), style="dim"))
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from recallmesh.cli.address import address_of, folder, state_folder
-from recallmesh.cli.batch import SIZE, Batch, Reading
-from recallmesh.cli.bulk import Load
+from recallmesh.cli.batch import Reading, in_their_words
 from recallmesh.cli.lines import HERE, lines_of, read_line, weight
-from recallmesh.cli.meter import Meter, metering
+from recallmesh.cli.meter import Meter, metering, tell_pause
 from recallmesh.cli.note import About, Note, note_path, read_note
 from recallmesh.cli.stream import Cut, packets
 from recallmesh.cli.tally import Tally
+from recallmesh.client.batch import SIZE, Batch
+from recallmesh.client.load import Load
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import DefenseBlocked, FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.retain import RetainAnswer
@@ -77,6 +78,8 @@ def _load(words: argparse.Namespace, faces: Faces, note: Note, meter: Meter, tal
         kept,
         sending=note.sent,
         refused=refused,
+        waiting=tell_pause,
+        worded=in_their_words,
         mode=ExtractionMode(words.mode) if words.mode else None,
         tags=tuple(words.tags),
     )

@@ -11,12 +11,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from recallmesh.cli import tally as tallies
-from recallmesh.cli.batch import Batch
-from recallmesh.cli.bulk import Load
 from recallmesh.cli.files.registry import Document, read_file
 from recallmesh.cli.lines import moment
+from recallmesh.cli.meter import tell_pause
 from recallmesh.cli.screen import printable
 from recallmesh.cli.tally import Tally
+from recallmesh.client.batch import Batch
+from recallmesh.client.load import Load
 from recallmesh.core.admin import Documents
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import DocumentNotFound, InvalidArgument, MeshError
@@ -33,6 +34,7 @@ async def keep_files(words: argparse.Namespace, faces: Faces, tally: Tally) -> N
         filing.request_id,
         filing.kept,
         refused=filing.refused,
+        waiting=tell_pause,
         mode=ExtractionMode(words.mode) if words.mode else None,
         tags=tuple(words.tags),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rich.progress import Progress, TaskID
 
 from recallmesh.cli.screen import share_progress
+from recallmesh.core.errors import MeshError
 
 EVERY_S = 10.0
 """Seconds between two lines in a pipe; what is done sooner says nothing."""
@@ -44,6 +45,11 @@ class Meter:
             return said
         left = (self.total - offset) / done * (now - self._began)
         return f"{said}, {offset / self.total:.0%}, {left // 60:.0f}:{left % 60:02.0f} left"
+
+
+def tell_pause(error: MeshError, pause_s: float) -> None:
+    """Say why a load waits, and how long."""
+    print(f"recallmesh: {error.message}; trying again in {pause_s:g} s", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
-from recallmesh.cli.batch import Batch
+from recallmesh.client.batch import Batch
 
 VERSION = 1
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from uuid import uuid4
 
 from recallmesh.cli.address import place_of
-from recallmesh.cli.batch import TEXT, Batch, Continuation, in_their_words
+from recallmesh.cli.batch import TEXT, in_their_words
 from recallmesh.cli.feeding import feed
 from recallmesh.cli.filing import keep_files
 from recallmesh.cli.lines import moment
 from recallmesh.cli.pictures import read_picture
 from recallmesh.cli.places import open_place
 from recallmesh.cli.tally import Tally, collecting, count, summary
-from recallmesh.core.admin import Banks
+from recallmesh.client.batch import Batch, Continuation
 from recallmesh.core.bank import BankRef, ExtractionMode
-from recallmesh.core.errors import BankExists, BankNotFound, FieldViolation, InvalidArgument, MeshError
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.retain import RetainItem, RetainRequest
 from recallmesh.core.time import system_clock
 
@@ -55,17 +55,6 @@ def mode_of(words: argparse.Namespace) -> ExtractionMode | None:
     return ExtractionMode(words.mode) if words.mode else None
 
 
-async def ensure_bank(banks: Banks, bank: BankRef) -> None:
-    """Make the bank if there is none."""
-    try:
-        await banks.get_bank(bank)
-    except BankNotFound:
-        try:
-            await banks.create_bank(bank)
-        except BankExists:
-            return
-
-
 def _check(words: argparse.Namespace) -> None:
     """Refuse what would have no effect."""
     if STDIN in words.sources and len(words.sources) > 1:
@@ -94,7 +83,7 @@ async def _keep_text(words: argparse.Namespace, tally: Tally) -> None:
     batch: Batch = Continuation().batch([(TEXT, item)])
     bank = BankRef(words.bank)
     async with open_place(words) as faces:
-        await ensure_bank(faces.admin, bank)
+        await faces.bank(words.bank).ensure()
         request = RetainRequest(bank, batch.items, request_id=uuid4().hex, mode=mode_of(words), tags=tuple(words.tags))
         try:
             tally.add(await faces.retainer.retain(request), batch)
@@ -104,14 +93,14 @@ async def _keep_text(words: argparse.Namespace, tally: Tally) -> None:
 
 async def _keep_files(words: argparse.Namespace, tally: Tally) -> None:
     async with open_place(words) as faces:
-        await ensure_bank(faces.admin, BankRef(words.bank))
+        await faces.bank(words.bank).ensure()
         await keep_files(words, faces, tally)
 
 
 async def _keep_lines(words: argparse.Namespace, tally: Tally) -> None:
     try:
         async with open_place(words) as faces:
-            await ensure_bank(faces.admin, BankRef(words.bank))
+            await faces.bank(words.bank).ensure()
             await feed(words, faces, tally)
     except (MeshError, asyncio.CancelledError):
         if tally.line:

@@ -5,7 +5,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import IO
 
-from recallmesh.cli.batch import NAME_BYTES, Batch
+from recallmesh.client.batch import NAME_BYTES, Batch
 from recallmesh.core.arm import ArmName
 from recallmesh.core.defense import DefenseAction
 from recallmesh.core.retain import Delivery, DeliveryState, RetainAnswer

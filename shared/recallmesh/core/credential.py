@@ -20,9 +20,8 @@ def current_key() -> str:
     return _key.get()
 
 
-@contextmanager
-def bearing(key: str, field: str = "authorization") -> Iterator[None]:
-    """Let the calls made inside bear a key; an empty one: none, whatever is borne outside. ``field`` is blamed.
+def check_key(key: str, field: str) -> None:
+    """Refuse what cannot be a key; an empty one is none.
 
     Raises:
         InvalidArgument: it cannot be a key. Says nothing of it: it may be one that was mistyped.
@@ -30,6 +29,17 @@ def bearing(key: str, field: str = "authorization") -> Iterator[None]:
     """
     if key and (len(key) > KEY_CHARS or not KEY.fullmatch(key)):
         raise InvalidArgument(FieldViolation(field, "is no bearer key: letters, digits and - . _ ~ + / alone"))
+
+
+@contextmanager
+def bearing(key: str, field: str = "authorization") -> Iterator[None]:
+    """Let the calls made inside bear a key; an empty one: none, whatever is borne outside. ``field`` is blamed.
+
+    Raises:
+        InvalidArgument: it cannot be a key.
+
+    """
+    check_key(key, field)
     token = _key.set(key)
     try:
         yield

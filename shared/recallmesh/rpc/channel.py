@@ -4,12 +4,16 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
+import grpc
 import grpc.aio
 
 from recallmesh.core.limits import MESSAGE_BYTES
 
 Channel = grpc.aio.Channel
 """An open channel, for annotations of those who do not import grpc."""
+
+Credentials = grpc.ChannelCredentials
+"""What encrypts a channel, for the same."""
 
 REPEATABLE: dict[str, tuple[str, ...]] = {
     "ArmService": (),

@@ -1,13 +1,12 @@
 """Loads: batch after batch through one stream, and through another when that one breaks."""
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
-from recallmesh.cli.batch import Batch, in_their_words
+from recallmesh.client.batch import Batch, in_its_place
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import (
     ArmTimeout,
@@ -25,9 +24,18 @@ PASSING = (StoreUnavailable, Overloaded, ArmTimeout, ConflictingWrite)
 """What may be gone in a moment: the batch is sent again, under its id."""
 PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """How long to wait before each new attempt; after the last in vain it is given up: a restart takes less than that."""
-CHANGED = "came before with other content: the file has changed there; put it back, or begin anew with --anew"
+CHANGED = "came before with other content: what is loaded has changed there; put it back, or load under another name"
 
 Coming = asyncio.Queue[Batch | None]
+
+
+def worded(error: MeshError, batch: Batch) -> MeshError:
+    """Return the error by the places of the batch's items instead of their numbers in the call."""
+    if isinstance(error, InvalidArgument):
+        return in_its_place(error, batch)
+    if isinstance(error, RequestIdReused) and batch.places:
+        return InvalidArgument(FieldViolation(f"{batch.places[0]} to {batch.places[-1]}", CHANGED))
+    return error
 
 
 @dataclass(slots=True)
@@ -45,6 +53,10 @@ class Load:
     sending: Callable[[Batch], None] = lambda _: None
     refused: Callable[[Batch, MeshError], bool] = lambda _, __: False
     """Told of a batch that is refused; returns whether the load goes on all the same."""
+    waiting: Callable[[MeshError, float], None] = lambda _, __: None
+    """Told why, and for how many seconds, it waits before it sends again."""
+    worded: Callable[[MeshError, Batch], MeshError] = worded
+    """Says an error by where the batch's items came from."""
     mode: ExtractionMode | None = None
     tags: tuple[str, ...] = ()
     pauses_s: tuple[float, ...] = PAUSES_S
@@ -72,7 +84,7 @@ class Load:
                     vain = 0 if answered else vain + 1
                     if vain == len(self.pauses_s):
                         raise
-                    await _pause(error, self.pauses_s[vain])
+                    await self._pause(error, self.pauses_s[vain])
             await reading
 
     async def _first(self, coming: Coming) -> bool:
@@ -105,7 +117,7 @@ class Load:
     def _take(self, answer: BatchAnswer) -> None:
         batch = self._unanswered[0]
         if isinstance(answer.outcome, MeshError):
-            error = _worded(answer.outcome, batch)
+            error = self.worded(answer.outcome, batch)
             if isinstance(error, PASSING) or not self.refused(batch, error):
                 raise error from answer.outcome
             self._unanswered.popleft()
@@ -113,20 +125,11 @@ class Load:
         self._unanswered.popleft()
         self.kept(batch, answer.outcome)
 
-
-def _worded(error: MeshError, batch: Batch) -> MeshError:
-    if isinstance(error, InvalidArgument):
-        return in_their_words(error, batch)
-    if isinstance(error, RequestIdReused) and batch.first:
-        return InvalidArgument(FieldViolation(f"lines {batch.first} to {batch.last}", CHANGED))
-    return error
-
-
-async def _pause(error: MeshError, pause_s: float) -> None:
-    if isinstance(error, Overloaded):
-        pause_s = max(pause_s, error.retry_after.total_seconds())
-    print(f"recallmesh: {error.message}; trying again in {pause_s:g} s", file=sys.stderr, flush=True)
-    await asyncio.sleep(pause_s)
+    async def _pause(self, error: MeshError, pause_s: float) -> None:
+        if isinstance(error, Overloaded):
+            pause_s = max(pause_s, error.retry_after.total_seconds())
+        self.waiting(error, pause_s)
+        await asyncio.sleep(pause_s)
 
 
 @asynccontextmanager

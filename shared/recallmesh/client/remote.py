@@ -1,0 +1,65 @@
+"""A mesh elsewhere."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from recallmesh.client.client import Client
+from recallmesh.core.bank import DEFAULT_TENANT
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.port import is_target
+from recallmesh.rpc.admin import RemoteAdmin
+from recallmesh.rpc.caller import caller_channel
+from recallmesh.rpc.channel import Credentials, open_channel
+from recallmesh.rpc.recaller import RemoteRecaller
+from recallmesh.rpc.retainer import RemoteRetainer
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long calls may take at most, retries included, in seconds; all greater than 0.
+
+    A deadline in hand (``core.deadline.within``) shortens them, and the mesh has bounds of its own.
+    """
+
+    recall_s: float = 30.0
+    retain_s: float = 120.0
+    """Of one call; with a language model the mesh extracts facts meanwhile."""
+    admin_s: float = 30.0
+    stream_s: float = 3600.0
+    """Of watches, exports, imports, and each stream of a load; a load opens another."""
+
+
+DEFAULT_TIMEOUTS = Timeouts()
+
+
+@asynccontextmanager
+async def open_client(
+    address: str,
+    *,
+    key: str = "",
+    tenant: str = DEFAULT_TENANT,
+    timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    credentials: Credentials | None = None,
+) -> AsyncIterator[Client]:
+    """Talk to a mesh that offers its public services at one address; connecting happens with the first call.
+
+    ``address`` is ``host:port``, or one of gRPC's targets: ``dns:///name:port`` (calls go round all its addresses),
+    ``unix:path``. ``key`` goes with every call as ``authorization: Bearer …``. What reads, and what may be repeated, is
+    tried three times while the mesh does not answer. Without ``credentials`` (``grpc.ssl_channel_credentials()``, say)
+    nothing is encrypted, and the key neither.
+
+    Raises:
+        InvalidArgument: the address names no port, or the key cannot be sent.
+
+    """
+    if not is_target(address):
+        raise InvalidArgument(FieldViolation("address", f"{address!r} is no host:port, such as 127.0.0.1:7070"))
+    async with open_channel(address, credentials=credentials) as plain:
+        channel = caller_channel(plain, key=key, stream_s=timeouts.stream_s)
+        yield Client(
+            RemoteRecaller(channel, timeout_s=timeouts.recall_s),
+            RemoteRetainer(channel, timeout_s=timeouts.retain_s),
+            RemoteAdmin(channel, timeout_s=timeouts.admin_s),
+            tenant,
+        )
