@@ -1,0 +1,256 @@
+//! What every call goes through, on a service that answers what a test tells it to.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{HeaderMap, Request, Response};
+use http_body_util::BodyExt as _;
+use prost::Message as _;
+use recallmesh_client::v1::{
+    ArmReport, CreateBankRequest, ErrorReason, GetBankRequest, PartState, RecallRequest, RecallResponse,
+    RecallStreamRequest, RetainRequest,
+};
+use recallmesh_client::{Mesh, Options, Policy, reason};
+use tokio::time::Instant;
+use tonic::body::Body;
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+use tower_service::Service;
+
+/// What the service does with a call.
+enum Turn {
+    Fail(Status),
+    Answer(RecallResponse),
+    /// Answer, and never end.
+    Hang(RecallResponse),
+    /// Never answer.
+    Silence,
+}
+
+/// The headers and the message of a call.
+type Came = (HeaderMap, Vec<u8>);
+
+/// Takes its turns in order, and remembers what it was sent.
+#[derive(Clone, Default)]
+struct Server {
+    turns: Arc<Mutex<VecDeque<Turn>>>,
+    calls: Arc<Mutex<Vec<Came>>>,
+}
+
+impl Server {
+    fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
+        Self { turns: Arc::new(Mutex::new(turns.into_iter().collect())), calls: Arc::default() }
+    }
+
+    fn mesh(&self, options: Options) -> Mesh<Self> {
+        Mesh::over(self.clone(), options).unwrap()
+    }
+
+    fn headers(&self, name: &str) -> Vec<String> {
+        let calls = self.calls.lock().unwrap();
+        calls.iter().map(|(headers, _)| headers.get(name).map_or("", |one| one.to_str().unwrap()).to_owned()).collect()
+    }
+
+    fn messages(&self) -> Vec<Vec<u8>> {
+        self.calls.lock().unwrap().iter().map(|(_, message)| message.clone()).collect()
+    }
+}
+
+impl Service<Request<Body>> for Server {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let server = self.clone();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let message = body.collect().await.unwrap().to_bytes().to_vec();
+            server.calls.lock().unwrap().push((parts.headers, message));
+            let turn = server.turns.lock().unwrap().pop_front().expect("one call more than the test expects");
+            Ok(match turn {
+                Turn::Fail(status) => status.into_http(),
+                Turn::Answer(answer) => grpc(Body::new(framed(&answer).with_trailers(async { Some(Ok(ok())) }))),
+                Turn::Hang(answer) => grpc(Body::new(framed(&answer).with_trailers(pending()))),
+                Turn::Silence => pending().await,
+            })
+        })
+    }
+}
+
+fn framed(answer: &RecallResponse) -> http_body_util::Full<bytes::Bytes> {
+    let message = answer.encode_to_vec();
+    let mut frame = vec![0];
+    frame.extend(u32::try_from(message.len()).unwrap().to_be_bytes());
+    frame.extend(message);
+    http_body_util::Full::new(frame.into())
+}
+
+fn ok() -> HeaderMap {
+    HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())])
+}
+
+fn grpc(body: Body) -> Response<Body> {
+    Response::builder().header("content-type", "application/grpc").body(body).unwrap()
+}
+
+fn unavailable() -> Turn {
+    Turn::Fail(Status::unavailable("not now"))
+}
+
+fn question() -> RecallRequest {
+    RecallRequest { bank_id: "diary".into(), query: "Who is Pixel?".into(), ..Default::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_be_repeated_is_repeated_as_it_was_until_it_succeeds() {
+    let answer = RecallResponse { token_count: 7, ..Default::default() };
+    let server = Server::new([unavailable(), unavailable(), Turn::Answer(answer.clone())]);
+    let came = server.mesh(Options::default()).recall().recall(question()).await.unwrap().into_inner();
+    assert_eq!(came, answer);
+    let messages = server.messages();
+    assert_eq!(messages.len(), 3);
+    assert!(messages.iter().all(|message| *message == messages[0] && !message.is_empty()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_third_failure_is_the_callers() {
+    let server = Server::new([unavailable(), unavailable(), unavailable()]);
+    let status = server.mesh(Options::default()).recall().recall(question()).await.unwrap_err();
+    assert_eq!((status.code(), status.message()), (Code::Unavailable, "not now"));
+    assert_eq!(server.messages().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_repeated_is_called_once() {
+    let server = Server::new([unavailable()]);
+    let status = server.mesh(Options::default()).banks().create_bank(CreateBankRequest::default()).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_another_call_would_not_change_is_not_repeated() {
+    let server = Server::new([Turn::Fail(Status::not_found("there is no such bank"))]);
+    let status = server.mesh(Options::default()).recall().recall(question()).await.unwrap_err();
+    assert_eq!(status.code(), Code::NotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_most_calls_is_not_repeated_at() {
+    let throttled = r#"{"methodConfig": [{"name": [{"service": "recallmesh.v1.RecallService"}], "retryPolicy":
+        {"maxAttempts": 3, "initialBackoff": "0.05s", "maxBackoff": "0.5s", "backoffMultiplier": 3,
+         "retryableStatusCodes": ["UNAVAILABLE"]}}], "retryThrottling": {"maxTokens": 4, "tokenRatio": 0.5}}"#;
+    let policy = Policy::from_service_config(throttled).unwrap();
+    let server = Server::new((0..3).map(|_| unavailable()));
+    let mesh = server.mesh(Options { policy, ..Options::default() });
+    // Of four tokens two are gone with the second failure: half of them, and nothing is repeated any more.
+    mesh.recall().recall(question()).await.unwrap_err();
+    assert_eq!(server.messages().len(), 2);
+    mesh.recall().recall(question()).await.unwrap_err();
+    assert_eq!(server.messages().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_a_deadline_gets_one_and_its_own_goes_before() {
+    let server = Server::new((0..3).map(|_| Turn::Answer(RecallResponse::default())));
+    let mesh = server.mesh(Options::default());
+    mesh.recall().recall(question()).await.unwrap();
+    mesh.recall().recall_stream(RecallStreamRequest::default()).await.unwrap();
+    let mut own = tonic::Request::new(question());
+    own.set_timeout(Duration::from_secs(2));
+    mesh.recall().recall(own).await.unwrap();
+    assert_eq!(server.headers("grpc-timeout"), ["30000000u", "3600000m", "2000000u"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeat_has_what_is_left_of_the_time() {
+    let server = Server::new([unavailable(), Turn::Answer(RecallResponse::default())]);
+    server.mesh(Options::default()).recall().recall(question()).await.unwrap();
+    let left: Vec<u64> =
+        server.headers("grpc-timeout").iter().map(|one| one.trim_end_matches('u').parse().unwrap()).collect();
+    assert_eq!(left[0], 30_000_000);
+    assert!((29_900_000..29_970_000).contains(&left[1]), "{left:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_answer_is_left_at_the_deadline() {
+    let begun = Instant::now();
+    let server = Server::new([Turn::Silence]);
+    let status = server.mesh(Options::default()).recall().recall(question()).await.unwrap_err();
+    assert_eq!(status.code(), Code::DeadlineExceeded);
+    assert_eq!(begun.elapsed().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_in_a_stream_is_left_at_the_deadline() {
+    let server = Server::new([Turn::Hang(RecallResponse::default())]);
+    let mesh = server.mesh(Options { stream_timeout: Duration::from_secs(5), ..Options::default() });
+    let mut answers = mesh.recall().recall_stream(RecallStreamRequest::default()).await.unwrap().into_inner();
+    assert!(answers.message().await.unwrap().is_some());
+    assert_eq!(answers.message().await.unwrap_err().code(), Code::DeadlineExceeded);
+}
+
+#[tokio::test]
+async fn the_key_goes_with_every_call_and_is_in_no_log() {
+    let server = Server::new([Turn::Answer(RecallResponse::default())]);
+    let mesh = server.mesh(Options { key: Some("secret".into()), ..Options::default() });
+    mesh.recall().recall(question()).await.unwrap();
+    assert_eq!(server.headers("authorization"), ["Bearer secret"]);
+    assert!(server.calls.lock().unwrap()[0].0["authorization"].is_sensitive());
+    assert!(Mesh::over(server, Options { key: Some("two\nlines".into()), ..Options::default() }).is_err());
+}
+
+#[tokio::test]
+async fn the_reason_is_read_out_of_the_details() {
+    let info =
+        |name: &str| ErrorDetails::with_error_info(name, "recallmesh", [("request_id".to_owned(), "r-1".to_owned())]);
+    let failing = |name: &str| Turn::Fail(Status::with_error_details(Code::NotFound, "not there", info(name)));
+    let server =
+        Server::new([failing("BANK_NOT_FOUND"), failing("SHELF_NOT_FOUND"), Turn::Fail(Status::not_found("a proxy"))]);
+    let mesh = server.mesh(Options::default());
+    let mut found = Vec::new();
+    for _ in 0..3 {
+        found.push(reason(&mesh.banks().get_bank(GetBankRequest::default()).await.unwrap_err()));
+    }
+    let known = found[0].as_ref().unwrap();
+    assert_eq!((known.known(), known.request_id()), (ErrorReason::BankNotFound, Some("r-1")));
+    // One that only a newer mesh knows keeps its name.
+    let newer = found[1].as_ref().unwrap();
+    assert_eq!((newer.name.as_str(), newer.known()), ("SHELF_NOT_FOUND", ErrorReason::Unspecified));
+    assert!(found[2].is_none());
+}
+
+#[tokio::test]
+async fn an_enum_value_of_a_newer_mesh_is_kept_and_no_error() {
+    let arm = ArmReport { arm: "newer".into(), state: 99, ..Default::default() };
+    let server = Server::new([Turn::Answer(RecallResponse { arms: vec![arm], ..Default::default() })]);
+    let came = server.mesh(Options::default()).recall().recall(question()).await.unwrap().into_inner();
+    assert_eq!((came.arms[0].state, came.arms[0].state()), (99, PartState::Unspecified));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_repeated_has_one_request_id() {
+    let server =
+        Server::new([unavailable(), Turn::Answer(RecallResponse::default()), Turn::Answer(RecallResponse::default())]);
+    let mesh = server.mesh(Options::default());
+    let written = RetainRequest { bank_id: "diary".into(), no_wait: true, ..Default::default() };
+    mesh.retain().retain(written.clone()).await.unwrap();
+    mesh.retain().retain(RetainRequest { request_id: "mine".into(), ..written.clone() }).await.unwrap();
+    let sent: Vec<_> = server.messages().iter().map(|one| RetainRequest::decode(&one[5..]).unwrap()).collect();
+    assert_eq!(sent[0].request_id.len(), 32);
+    assert_eq!(sent[0], sent[1]);
+    assert_eq!(sent[0], RetainRequest { request_id: sent[0].request_id.clone(), ..written });
+    assert_eq!(sent[2].request_id, "mine");
+    for framed in server.messages() {
+        assert_eq!(u32::from_be_bytes(framed[1..5].try_into().unwrap()) as usize, framed.len() - 5);
+    }
+}
