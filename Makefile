@@ -106,7 +106,7 @@ bench-speed: $(DEV_STAMP) ## times on 1k to 100k memories, as ratios to a baseli
 	$(BIN)/python -m bench.speed
 
 bench-mesh: $(DEV_STAMP) ## nine processes on real stores against one on the embedded ones
-	@$(SERVERS) run -- $(BIN)/python -m bench.mesh
+	@$(SERVERS) run --lasting -- $(BIN)/python -m bench.mesh
 
 clean: ## remove what was built and cached, not your data
 	@test ! -e .servers/env || $(SERVERS) stop

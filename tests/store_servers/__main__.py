@@ -17,6 +17,8 @@ from store_servers.postgres import Postgres
 
 ROOT = Path(__file__).parents[2] / ".servers"
 SERVERS = (OpenSearch(), Neo4j(), Postgres())
+LASTING = (OpenSearch(lasting=True), Neo4j(), Postgres())
+NAMES = tuple(server.name for server in SERVERS)
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CTRL_C = 128 + signal.SIGINT
 SIGNALS = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT, "kill": signal.SIGKILL}
@@ -29,7 +31,6 @@ def say(line: str) -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Do what the arguments say; returns the exit code."""
-    fleet = Fleet(ROOT, SERVERS, say)
     parser = argparse.ArgumentParser(prog="store_servers", description="Database servers for tests, on loopback.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     helps = {
@@ -42,10 +43,13 @@ def main(args: Sequence[str] | None = None) -> int:
     }
     for verb, told in helps.items():
         one = verbs.add_parser(verb, help=told)
-        one.add_argument("names", nargs="*", choices=[*fleet.names, []], metavar="STORE", help="which (default: all)")
+        one.add_argument("names", nargs="*", choices=[*NAMES, []], metavar="STORE", help="which (default: all)")
     run = verbs.add_parser("run", help="start what does not run yet, run a command, stop what was started")
+    run.add_argument("--lasting", action="store_true", help="made for what is measured, not for a quick start")
     run.add_argument("command", nargs=argparse.REMAINDER)
     asked = parser.parse_args(args)
+    lasting = asked.verb == "run" and asked.lasting
+    fleet = Fleet(ROOT, LASTING if lasting else SERVERS, say)
     if asked.verb == "run":
         return run_with(fleet, [part for part in asked.command if part != "--"], os.environ)
     return command(fleet, asked.verb, asked.names or fleet.names)

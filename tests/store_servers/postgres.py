@@ -49,6 +49,8 @@ class Postgres:
         if _find_programmes(folder) is None:
             _unpack_packages(folder)
         programmes = _programmes(folder)
+        if _owner() is not None and shutil.which("setpriv") is None:
+            raise Missing("setpriv is needed, to run PostgreSQL as another user than root: apt-get install util-linux")
         told = _run(programmes, _libraries(folder), "postgres", "--version")
         return re.sub(r"^\D*([\d.]+).*$", r"\1", told.strip())
 

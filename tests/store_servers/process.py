@@ -71,9 +71,13 @@ class Process:
 
 def start_process(command: Command, log: Path, *, tied: bool) -> Process:
     """Start a server that no Ctrl-C of ours reaches; a tied one ends with this process."""
-    prefix: tuple[str, ...] = ()
-    if tied and (setpriv := shutil.which("setpriv")):
-        prefix = (setpriv, "--pdeathsig", PARENT_GONE, "--")
+    privileges: list[str] = []
+    if command.user is not None:
+        privileges += [f"--reuid={command.user}", f"--regid={command.group}", "--clear-groups"]
+    if tied and shutil.which("setpriv"):
+        privileges += ["--pdeathsig", PARENT_GONE]
+    # Not by Popen's own ``user``: then it forks with the handlers of what is loaded, and gRPC's may end it unsaid.
+    prefix = ["setpriv", *privileges, "--"] if privileges else []
     with log.open("ab") as said:
         started = subprocess.Popen(
             [*prefix, *command.args],
@@ -83,9 +87,6 @@ def start_process(command: Command, log: Path, *, tied: bool) -> Process:
             stdout=said,
             stderr=said,
             start_new_session=True,
-            user=command.user,
-            group=command.group,
-            extra_groups=None if command.user is None else [],
         )
     # From here on it is known by its number, as it is to whoever comes after us.
     started.returncode = 0
