@@ -112,6 +112,12 @@ ITEMS = made(
     RetainItem, content=st.lists(values(ContentBlock), max_size=2).map(tuple), timeless=st.just(value=False)
 ).map(lambda item: dataclasses.replace(item, timeless=item.time is None and len(item.tags) == 1))
 
+
+def _in_utc(hit):
+    """Return a hit with its time as indexes keep times: instants."""
+    return hit._replace(time=hit.time and Window(hit.time.start.astimezone(UTC), hit.time.end.astimezone(UTC)))
+
+
 ROUND_TRIPS = {
     "query": (
         made(ArmQuery, fact_types=SOME_TYPES, limit=LIMITS),
@@ -129,7 +135,7 @@ ROUND_TRIPS = {
         lambda x: vectors.vector_query_from_pb(vectors.vector_query_to_pb(x), "query"),
     ),
     "vector hits": (
-        st.lists(made(VectorHit), max_size=3).map(tuple),
+        st.lists(made(VectorHit).map(_in_utc), max_size=3).map(tuple),
         lambda x: vectors.vector_hits_from_pb(vectors.vector_hits_to_pb(x)),
     ),
     "memory": (made(Memory), lambda x: memory_codec.memory_from_pb(memory_codec.memory_to_pb(x))),

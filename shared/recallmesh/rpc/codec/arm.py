@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import repeat
 from math import isfinite, isnan, nan
 
-from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector
+from recallmesh.core.arm import ArmQuery, Hit, Indexed, IndexEntry, Removal, Vector, hit_of
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.memory import ALL_FACT_TYPES
 from recallmesh.core.page import Page
@@ -97,10 +97,10 @@ def hits_to_pb(hits: tuple[Hit, ...]) -> arm_service_pb2.SearchResponse:
 def hits_from_pb(message: arm_service_pb2.SearchResponse) -> tuple[Hit, ...]:
     """Read hits."""
     because = message.because or repeat("")
+    cosines: Iterable[float | None] = repeat(None)
     if message.context_cosines:
-        cosines = (None if isnan(cosine) else cosine for cosine in message.context_cosines)
-        return tuple(map(Hit, message.memory_ids, message.scores, because, cosines))
-    return tuple(map(Hit, message.memory_ids, message.scores, because))
+        cosines = [None if isnan(cosine) else cosine for cosine in message.context_cosines]
+    return tuple(map(hit_of, zip(message.memory_ids, message.scores, because, cosines, strict=False)))
 
 
 def entry_to_pb(entry: IndexEntry) -> arm_service_pb2.IndexEntry:

@@ -11,14 +11,15 @@ from recallmesh.rpc.codec.enums import PRECISION
 from recallmesh.v1 import time_pb2
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SECOND = timedelta(seconds=1)
+DAY_S = 86_400
 MICROSECOND = timedelta(microseconds=1)
 
 
 def moment_to_pb(moment: datetime) -> Timestamp:
     """Write a moment to the microsecond; a naive one is taken to be UTC."""
     since = (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment) - EPOCH
-    return Timestamp(seconds=since // SECOND, nanos=(since % SECOND) // MICROSECOND * 1000)
+    # Its own parts, of which only the days have a sign: a tenth of the time of dividing, for hundreds in an answer.
+    return Timestamp(seconds=since.days * DAY_S + since.seconds, nanos=since.microseconds * 1000)
 
 
 def moment_from_pb(message: Timestamp, field: str) -> datetime:
@@ -27,6 +28,17 @@ def moment_from_pb(message: Timestamp, field: str) -> datetime:
         return EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
     except OverflowError as error:
         raise InvalidArgument(FieldViolation(field, "is not within the years 1 to 9999")) from error
+
+
+def micros_to_pb(moment: datetime) -> int:
+    """Write a moment as microseconds since 1970 in UTC, where a message for each would cost too much."""
+    since = moment - EPOCH
+    return (since.days * DAY_S + since.seconds) * 1_000_000 + since.microseconds
+
+
+def micros_from_pb(micros: int) -> datetime:
+    """Read a moment out of an answer, in UTC."""
+    return EPOCH + timedelta(microseconds=micros)
 
 
 def offset_to_pb(moment: datetime | None) -> Duration | None:

@@ -19,6 +19,7 @@ from recallmesh.rpc.codec.tuning import boosts_from_pb, boosts_to_pb, tuning_fro
 from recallmesh.v1 import trace_pb2
 
 T = TypeVar("T")
+_ARMS = tuple(ArmName)
 
 
 def by_arm_to_pb(values: Mapping[ArmName, T]) -> dict[str, T]:
@@ -28,7 +29,7 @@ def by_arm_to_pb(values: Mapping[ArmName, T]) -> dict[str, T]:
 
 def by_arm_from_pb(values: Mapping[str, T]) -> dict[ArmName, T]:
     """Read what is told arm by arm, in the arms' order; arms this version does not know are left out."""
-    return {arm: values[arm] for arm in ArmName if arm in values}
+    return {arm: values[arm] for arm in _ARMS if arm in values}
 
 
 def scores_to_pb(scores: Scores) -> trace_pb2.Scores:

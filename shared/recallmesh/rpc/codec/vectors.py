@@ -1,12 +1,18 @@
 """Nearest-neighbour questions and answers on the wire."""
 
+from itertools import repeat
+
 from recallmesh.core.errors import FieldViolation, InvalidArgument
-from recallmesh.core.vectors import VectorField, VectorHit, VectorQuery
+from recallmesh.core.time import Window
+from recallmesh.core.vectors import VectorField, VectorHit, VectorQuery, vector_hit_of
 from recallmesh.rpc.codec.arm import limit_from_pb, vector_from_pb
 from recallmesh.rpc.codec.enums import FACT_TYPE, VECTOR_FIELD
 from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
-from recallmesh.rpc.codec.time import window_from_pb, window_to_pb
+from recallmesh.rpc.codec.time import micros_from_pb, micros_to_pb, window_from_pb, window_to_pb
 from recallmesh.v1 import vector_service_pb2
+
+UNDATED = -(2**63)
+"""What stands for a memory's time where none is known."""
 
 
 def vector_query_to_pb(query: VectorQuery) -> vector_service_pb2.VectorQuery:
@@ -47,25 +53,28 @@ def vector_query_from_pb(message: vector_service_pb2.VectorQuery, field: str) ->
 
 
 def vector_hits_to_pb(hits: tuple[VectorHit, ...]) -> vector_service_pb2.VectorHits:
-    """Write one question's hits as lists of equal length."""
-    times = [vector_service_pb2.OwnTime(window=None if hit.time is None else window_to_pb(hit.time)) for hit in hits]
+    """Write one question's hits as lists of equal length; of times that nobody asked for there is none."""
+    times = [hit.time for hit in hits]
+    dated = any(time is not None for time in times)
     return vector_service_pb2.VectorHits(
         memory_ids=[hit.memory_id for hit in hits],
         scores=[hit.score for hit in hits],
         fact_types=[FACT_TYPE.to_pb(hit.fact_type) for hit in hits],
-        times=times,
+        starts=[UNDATED if time is None else micros_to_pb(time.start) for time in times] if dated else None,
+        ends=[UNDATED if time is None else micros_to_pb(time.end) for time in times] if dated else None,
     )
 
 
 def vector_hits_from_pb(message: vector_service_pb2.VectorHits) -> tuple[VectorHit, ...]:
     """Read one question's hits."""
-    rows = zip(message.memory_ids, message.scores, message.fact_types, message.times, strict=True)
-    return tuple(
-        VectorHit(
-            memory_id,
-            score,
-            FACT_TYPE.from_server(fact_type),
-            window_from_pb(time.window) if time.HasField("window") else None,
-        )
-        for memory_id, score, fact_type, time in rows
-    )
+    fact_types = map(FACT_TYPE.from_server, message.fact_types)
+    times = map(_own_time, message.starts, message.ends) if message.starts else repeat(None)
+    return tuple(map(vector_hit_of, zip(message.memory_ids, message.scores, fact_types, times, strict=False)))
+
+
+def _own_time(start: int, end: int) -> Window | None:
+    if start == UNDATED:
+        return None
+    # Most are moments, made of one: who compares ends may see that at once.
+    begin = micros_from_pb(start)
+    return Window(begin, begin if end == start else micros_from_pb(end))
