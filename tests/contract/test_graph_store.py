@@ -30,7 +30,7 @@ class Asked:
         self.banks = set()
 
     def __getattr__(self, name):
-        if name in {"names", "mentioning", "subjects", "edges"}:
+        if name in {"names", "mentioning", "subjects", "ties", "edges"}:
             return lambda first, *given: self.read(lambda reads: getattr(reads, name)(first, *given))
         return lambda first, *given: getattr(self._store, name)(self._own(first), *given)
 
@@ -50,6 +50,7 @@ class Owned:
     def __init__(self, reads, own):
         self._reads = reads
         self._own = own
+        self.together = reads.together
 
     def __getattr__(self, name):
         return lambda first, *given: getattr(self._reads, name)(self._own(first), *given)
@@ -278,11 +279,33 @@ async def test_five_entities_make_ten_pairs_whatever_the_order(store):
             assert len(pairs) == 10
 
 
-async def test_subjects_can_be_asked_of_some_entities_only(store):
-    await store.put("b1", (node("m1", "Alice", "Google"), node("m2", "Alice")))
-    found = await store.subjects("b1", ("m1", "m2", "m9"), ("e-google", "e-none"))
-    assert [(s.memory_id, s.entity_id, s.name, s.memories) for s in found] == [("m1", "e-google", "Google", 1)]
-    assert await store.subjects("b1", ("m1",), ()) == ()
+async def test_which_memories_mention_which_entities(store):
+    await store.put("b1", (node("m1", "Alice", "Google"), node("m2", "Alice"), node("m3", "Bob")))
+    found = await store.ties("b1", ("m1", "m2", "m3", "m9"), ("e-alice", "e-google", "e-none"))
+    assert sorted(found) == [("m1", "e-alice"), ("m1", "e-google"), ("m2", "e-alice")]
+    assert await store.ties("b1", ("m1",), ()) == ()
+    assert await store.ties("b1", (), ("e-alice",)) == ()
+    assert await store.ties("b2", ("m1",), ("e-alice",)) == ()
+
+
+async def test_two_readings_at_once_answer_as_one_after_the_other(store):
+    await store.put("b1", (node("m1", "Alice", "Bob", alike=(Alike("m2", 0.8),)), node("m2", "Alice")))
+
+    async def stepwise(reads, scope):
+        found = await reads.mentioning(scope, ("e-alice",), 5)
+        return await reads.ties("b1", tuple(s.memory_id for s in found), ("e-bob",))
+
+    async def work(reads):
+        edges = await reads.together(reads.edges(BANK, ("m1",), 5), reads.subjects("b1", ("m2",)))
+        limits = await reads.together(reads.mentioning(BANK, ("e-alice",), 1), reads.mentioning(BANK, ("e-alice",), 5))
+        steps = await reads.together(stepwise(reads, BANK), reads.mentioning(BANK, (), 5))
+        return edges, tuple(map(len, limits)), steps
+
+    (edges, subjects), counts, steps = await store.read(work)
+    assert [edge.target_id for edge in edges] == ["m2"]
+    assert [subject.name for subject in subjects] == ["Alice"]
+    assert counts == (1, 2)
+    assert steps == ((("m1", "e-bob"),), ())
 
 
 async def test_banks_do_not_see_one_another(store):

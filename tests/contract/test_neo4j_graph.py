@@ -92,9 +92,10 @@ async def ask_everything(ask, bank, size):
     for scope in (Scope(bank, ALL_FACT_TYPES), Scope(bank, ALL_FACT_TYPES, TagLeaf(frozenset("a"), TagMode.ANY))):
         await reads.mentioning(scope, ("e-user", "e-thing5"), 20)
         await reads.edges(scope, some, 10)
+        await reads.together(reads.edges(scope, some, 10), reads.subjects(bank, some))
         await reads.edges(scope, some, 10, (LinkKind.SEMANTIC, LinkKind.CAUSAL))
     await reads.subjects(bank, some)
-    await reads.subjects(bank, some, ("e-user",))
+    await reads.ties(bank, some, ("e-user",))
     await reads.names(bank, ("user", "thing5"), ("thing50", "us"))
     await neo4j_reads.scan(ask, bank, PageRequest(size=50))
 

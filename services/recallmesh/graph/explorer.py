@@ -15,7 +15,7 @@ from recallmesh.graph.neighbourhood import Neighbourhood, Seeds, reach
 from recallmesh.graph.score import entity_score, is_hub, rarity
 from recallmesh.graph.seeding import base_cosines, nearness
 from recallmesh.graph.spans import keys, prefixes, spans
-from recallmesh.graph.store import Edge, GraphReads, GraphStore, LinkKind, NamedEntity, Scope, Sighting, Subject
+from recallmesh.graph.store import Edge, GraphReads, GraphStore, LinkKind, NamedEntity, Scope, Sighting, Subject, Tie
 
 EDGES_PER_MEMORY = 10
 SECOND_HOP = 20
@@ -87,20 +87,23 @@ class Explorer:
         seeds = await _seeds(reads, scope.bank_uid, named, near)
         rarities = {e.entity_id: rarity(e.memories, named.memories) for e in named.entities}
         origins = self._origins(seeds, rarities, near)
-        first, subjects = await reads.both(
+        first, subjects = await reads.together(
             reads.edges(scope, tuple(origins), EDGES_PER_MEMORY), reads.subjects(scope.bank_uid, tuple(origins))
         )
         followed = self._followed(subjects, named)
-        second, sightings = await reads.both(
-            _onward(reads, scope, first, origins), reads.mentioning(scope, followed, self._limits.recent)
-        )
-        edges = (*first, *second)
-        if seeds.cosines:
-            seeds = _with_those_beside(seeds, edges)
-        types = {s.memory_id: s.fact_type for s in sightings} | {e.target_id: e.target_type for e in edges}
-        linked = {e.target_id for e in edges} - seeds.types.keys()
         among = (*followed, *(e.entity_id for e in named.entities))
-        ties = await reads.subjects(scope.bank_uid, tuple(linked), among) if among and linked else ()
+        if seeds.cosines:
+            seeds = _with_those_beside(seeds, first)
+        linked = {e.target_id for e in first} - seeds.types.keys()
+        second, sightings, ties = await reads.together(
+            _onward(reads, scope, first, origins),
+            reads.mentioning(scope, followed, self._limits.recent),
+            reads.ties(scope.bank_uid, tuple(linked), among),
+        )
+        if further := {e.target_id for e in second} - seeds.types.keys() - linked:
+            ties += await reads.ties(scope.bank_uid, tuple(further), among)
+        edges = (*first, *second)
+        types = {s.memory_id: s.fact_type for s in sightings} | {e.target_id: e.target_type for e in edges}
         return Neighbourhood(
             seeds=seeds,
             origins=origins,
@@ -119,7 +122,7 @@ class Explorer:
         plain = tuple(e.entity_id for e in entities if not self._is_hub(e.memories, found.memories))
         hubs = tuple(e.entity_id for e in entities if self._is_hub(e.memories, found.memories))
         # To be one of very many says little: with no vector to choose among them, the recent ones stand for all.
-        few, some = await reads.both(
+        few, some = await reads.together(
             reads.mentioning(scope, plain, query.limit),
             reads.mentioning(scope, hubs, min(self._limits.recent, query.limit)),
         )
@@ -200,7 +203,7 @@ async def _seeds(reads: GraphReads, bank_uid: str, named: _Named, near: tuple[tu
     cut = tuple(e.entity_id for e in named.entities if e.memories > seen[e.entity_id])
     if cut and cosines:
         nearest = tuple(hit.memory_id for hits in near for hit in hits[:NEAREST_ASKED])
-        for memory_id, entity_id, _, _ in await reads.subjects(bank_uid, nearest, cut):
+        for memory_id, entity_id in await reads.ties(bank_uid, nearest, cut):
             mentions.setdefault(memory_id, set()).add(entity_id)
     return Seeds(types, cosines, {memory_id: tuple(sorted(names)) for memory_id, names in mentions.items()}, base)
 
@@ -214,7 +217,7 @@ def _with_those_beside(seeds: Seeds, edges: tuple[Edge, ...]) -> Seeds:
     return replace(seeds, types=beside | dict(seeds.types))
 
 
-def _shared(ties: tuple[Sighting | Subject, ...]) -> dict[str, set[str]]:
+def _shared(ties: tuple[Sighting | Tie, ...]) -> dict[str, set[str]]:
     shared: dict[str, set[str]] = defaultdict(set)
     for tie in ties:
         shared[tie.memory_id].add(tie.entity_id)

@@ -5,16 +5,16 @@ names its index: a server that plans a statement while it holds little thinks it
 keeps to that.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+import re
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator, Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from recallmesh.core.arm import Indexed
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.graph.neo4j_schema import prefix
 from recallmesh.graph.neo4j_tags import condition
-from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject
+from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject, Tie
 
 NAMES_PER_PREFIX = 1000
 LINKS_READ = 1000
@@ -22,10 +22,11 @@ LINKS_READ = 1000
 LAST = "\U0010ffff"
 """The last character there is: what begins with a prefix lies before the prefix and this."""
 Row = list[Any]
+Question = tuple[str, Mapping[str, object]]
+"""A statement and its parameters."""
 Ask = Callable[[str, Mapping[str, object]], Awaitable[Row]]
 """Asks the server a statement with its parameters, and returns the one row that it answers."""
-_T = TypeVar("_T")
-_U = TypeVar("_U")
+_PARAMETER = re.compile(r"\$(\w+)")
 _TYPE = {fact_type.value: fact_type for fact_type in FactType}
 
 NAMES = """
@@ -61,19 +62,23 @@ CALL (entity, type) {{
   WITH m, c ORDER BY c.subject DESC, c.recency DESC LIMIT $limit
   RETURN collect(m.id) AS memories
 }}
-RETURN collect([entity, type, memories])"""
+RETURN collect([entity, type, memories]) AS answer"""
 
 # A memory repeats what it mentions: to follow its mentions, the server would go through all its links.
-_SUBJECTS = """
+SUBJECTS = """
 UNWIND $memories AS id
-MATCH (m:Memory {{key: $prefix + id}}) USING INDEX SEEK m:Memory(key)
+MATCH (m:Memory {key: $prefix + id}) USING INDEX SEEK m:Memory(key)
 UNWIND m.entities AS entity
-{among}
 WITH entity, collect(id) AS memories
-MATCH (e:Entity {{key: $prefix + entity}}) USING INDEX SEEK e:Entity(key)
-RETURN collect([e.id, e.name, COUNT {{ (e)<-[:MENTIONS]-() }}, memories])"""
-SUBJECTS = _SUBJECTS.format(among="")
-AMONG = _SUBJECTS.format(among="WITH id, entity WHERE entity IN $among")
+MATCH (e:Entity {key: $prefix + entity}) USING INDEX SEEK e:Entity(key)
+RETURN collect([e.id, e.name, COUNT { (e)<-[:MENTIONS]-() }, memories]) AS answer"""
+
+TIES = """
+UNWIND $memories AS id
+MATCH (m:Memory {key: $prefix + id}) USING INDEX SEEK m:Memory(key)
+WITH id, [entity IN m.entities WHERE entity IN $entities] AS held
+WHERE size(held) > 0
+RETURN collect([id, held]) AS answer"""
 
 # Only what is live has a type. Both kinds at once, since the server keeps all links of a memory in one list.
 _LINKS = """
@@ -97,7 +102,7 @@ CALL (s) {{
 _EDGES = """
 UNWIND $memories AS id
 MATCH (s:Memory {{key: $prefix + id}}) USING INDEX SEEK s:Memory(key) WHERE s.live {calls}
-RETURN collect([id, {columns}])"""
+RETURN collect([id, {columns}]) AS answer"""
 
 SCAN = """
 MATCH (m:Memory) USING INDEX SEEK m:Memory(key)
@@ -115,6 +120,7 @@ class CypherReads:
     def __init__(self, ask: Ask) -> None:
         """Read by asking so."""
         self._ask = ask
+        self._puts = False
 
     async def names(self, bank_uid: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Names:
         """Find entities by name; see GraphReads.names."""
@@ -125,7 +131,7 @@ class CypherReads:
             "beginnings": prefixes,
             "most": NAMES_PER_PREFIX,
         }
-        memories, exact, begun = await self._ask(NAMES, asked)
+        memories, exact, begun = await self._asked(NAMES, asked)
         rows = {tuple(row) for row in (*exact, *begun)}
         return Names(tuple(NamedEntity(*row) for row in sorted(rows, key=lambda row: (row[2], row[0]))), memories)
 
@@ -140,7 +146,7 @@ class CypherReads:
             "types": _types(scope),
             "limit": limit,
         }
-        (found,) = await self._ask(MENTIONING.format(passes=passes), asked)
+        (found,) = await self._asked(MENTIONING.format(passes=passes), asked)
         return tuple(
             [
                 Sighting(memory_id, _TYPE[name], entity_id)
@@ -149,17 +155,11 @@ class CypherReads:
             ]
         )
 
-    async def subjects(
-        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
-    ) -> tuple[Subject, ...]:
+    async def subjects(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Subject, ...]:
         """Tell what entities memories mention; see GraphReads.subjects."""
-        if not memory_ids or among == ():
+        if not memory_ids:
             return ()
-        asked: dict[str, object] = {"prefix": prefix(bank_uid), "memories": memory_ids}
-        if among is None:
-            (found,) = await self._ask(SUBJECTS, asked)
-        else:
-            (found,) = await self._ask(AMONG, asked | {"among": among})
+        (found,) = await self._asked(SUBJECTS, {"prefix": prefix(bank_uid), "memories": memory_ids})
         return tuple(
             [
                 Subject(memory_id, entity_id, name, memories)
@@ -167,6 +167,14 @@ class CypherReads:
                 for memory_id in memory_ids
             ]
         )
+
+    async def ties(self, bank_uid: str, memory_ids: tuple[str, ...], entity_ids: tuple[str, ...]) -> tuple[Tie, ...]:
+        """Tell which memories mention which entities; see GraphReads.ties."""
+        if not memory_ids or not entity_ids:
+            return ()
+        asked = {"prefix": prefix(bank_uid), "memories": memory_ids, "entities": entity_ids}
+        (found,) = await self._asked(TIES, asked)
+        return tuple([Tie(memory_id, entity_id) for memory_id, held in found for entity_id in held])
 
     async def edges(
         self,
@@ -181,7 +189,7 @@ class CypherReads:
         statement, values = edges_statement(scope, kinds)
         # Twice as many rows: two memories that named each other have two links.
         asked = values | {"memories": memory_ids, "most": 2 * limit}
-        (found,) = await self._ask(statement, asked)
+        (found,) = await self._asked(statement, asked)
         stored = [kind for kind in _RELATIONSHIP if kind in kinds]
         edges: list[Edge] = []
         for memory_id, *lists in found:
@@ -194,15 +202,72 @@ class CypherReads:
             ]
         return tuple(edges)
 
-    async def both(self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U]) -> tuple[_T, _U]:
-        """Ask both at once; when one fails, the other is given up."""
-        task = asyncio.create_task(other)
+    async def together(self, *works: Coroutine[Any, Any, Any]) -> tuple[Any, ...]:
+        """Answer all, with one statement for each time that several ask.
+
+        A way to the server and back costs about as much as what is done there.
+        """
+        sides = [_Answering(work) for work in works]
         try:
-            first = await one
-            return first, await task
+            for side in sides:
+                self._go_on(side, None)
+            while waiting := [side for side in sides if side.question]:
+                asked = [cast("Question", side.question) for side in waiting]
+                answers = await self._ask(*(merged(asked) if len(asked) > 1 else asked[0]))
+                for side, answer in zip(waiting, answers, strict=True):
+                    self._go_on(side, [answer])
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for work in works:
+                work.close()
+        return tuple(side.made for side in sides)
+
+    def _go_on(self, side: "_Answering", answer: Row | None) -> None:
+        self._puts = True
+        try:
+            side.go_on(answer)
+        finally:
+            self._puts = False
+
+    async def _asked(self, statement: str, values: Mapping[str, object]) -> Row:
+        return await (_Put((statement, values)) if self._puts else self._ask(statement, values))
+
+
+class _Put:
+    """Hands a question to who goes on with the coroutine that awaits this, and returns what that one answers."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+
+    def __await__(self) -> Generator[Question, Row, Row]:
+        answer = yield self._question
+        return answer
+
+
+class _Answering:
+    """A coroutine that asks: its question, as long as it has one, and then what it made of the answers."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any]) -> None:
+        self._work = work
+        self.question: Question | None = None
+        self.made: Any = None
+
+    def go_on(self, answer: Row | None) -> None:
+        """Go on with an answer, or at the beginning with none, to the next question or the end."""
+        try:
+            self.question = self._work.send(answer)
+        except StopIteration as done:
+            self.question, self.made = None, done.value
+
+
+def merged(questions: Iterable[Question]) -> Question:
+    """Make one question of several, each of which answers one column; the row has a column for each."""
+    texts, values = [], dict[str, object]()
+    for number, (statement, given) in enumerate(questions):
+        text = _PARAMETER.sub(rf"$q{number}_\1", statement)
+        texts.append(f"CALL () {{{text}{number}}}")
+        values |= {f"q{number}_{name}": value for name, value in given.items()}
+    answers = ", ".join(f"answer{number}" for number in range(len(texts)))
+    return "\n".join((*texts, f"RETURN {answers}")), values
 
 
 def edges_statement(scope: Scope, kinds: Collection[LinkKind]) -> tuple[str, dict[str, object]]:

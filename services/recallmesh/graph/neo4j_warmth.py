@@ -36,11 +36,13 @@ async def warm_up(ask: neo4j_reads.Ask, changing: Changing) -> None:
         for test in (EVERYTHING, *(TagLeaf(tags, mode) for mode in MODES)):
             scope = Scope(BANK, ALL_FACT_TYPES, test)
             await reads.mentioning(scope, ("e",), 1)
-            await reads.edges(scope, ("m",), 1)
-            await reads.edges(scope, ("m",), 1, (LinkKind.SEMANTIC, LinkKind.CAUSAL))
+            await reads.together(*(reads.mentioning(scope, ("e",), 1) for _ in range(2)))
+            await reads.together(reads.edges(scope, ("m",), 1), reads.subjects(BANK, ("m",)))
+            alike = reads.edges(scope, ("m",), 1, (LinkKind.SEMANTIC, LinkKind.CAUSAL))
+            await reads.together(alike, reads.mentioning(scope, ("e",), 1), reads.ties(BANK, ("m",), ("e",)))
+            await reads.together(reads.mentioning(scope, ("e",), 1), reads.ties(BANK, ("m",), ("e",)))
         await reads.names(BANK, ("name",), ("na",))
-        await reads.subjects(BANK, ("m",))
-        await reads.subjects(BANK, ("m",), ("e",))
+        await reads.ties(BANK, ("m",), ("e",))
         await neo4j_reads.scan(ask, BANK, PageRequest())
 
 

@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 from recallmesh.core.arm import Indexed
 from recallmesh.core.memory import FactType
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject
+from recallmesh.graph.store import Edge, LinkKind, NamedEntity, Names, Scope, Sighting, Subject, Tie
 from recallmesh.graph.tags import condition
 
 NAMES_PER_PREFIX = 1000
 _T = TypeVar("_T")
-_U = TypeVar("_U")
 _TYPE = {fact_type.value: fact_type for fact_type in FactType}
 
 _EXACT = """
@@ -45,11 +44,14 @@ CROSS JOIN json_each(?) t"""
 _SUBJECT = """
 SELECT json_group_array(json_array(m.id, e.id, e.name, e.memories))
 FROM json_each(?) j CROSS JOIN memory m ON m.bank = (SELECT row FROM bank WHERE uid = ?) AND m.id = j.value
-CROSS JOIN mention c INDEXED BY mention_memory ON c.memory = m.row {among} CROSS JOIN entity e ON e.row = c.entity"""
+CROSS JOIN mention c INDEXED BY mention_memory ON c.memory = m.row CROSS JOIN entity e ON e.row = c.entity"""
 
-_AMONG = """
+_TIES = """
+SELECT json_group_array(json_array(m.id, e.id))
+FROM json_each(?) j CROSS JOIN memory m ON m.bank = (SELECT row FROM bank WHERE uid = ?) AND m.id = j.value
+CROSS JOIN mention c INDEXED BY mention_memory ON c.memory = m.row
 AND c.entity IN (SELECT row FROM entity WHERE bank = (SELECT row FROM bank WHERE uid = ?)
-AND id IN (SELECT value FROM json_each(?)))"""
+AND id IN (SELECT value FROM json_each(?))) CROSS JOIN entity e ON e.row = c.entity"""
 
 # 17 digits: what JSON gets of a number by itself is 15, too few to be the same number again.
 _LINKS = """
@@ -100,16 +102,14 @@ class SqliteReads:
             ]
         )
 
-    async def subjects(
-        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
-    ) -> tuple[Subject, ...]:
+    async def subjects(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Subject, ...]:
         """Tell what entities memories mention; see GraphReads.subjects."""
-        values = [json.dumps(memory_ids), bank_uid]
-        test = ""
-        if among is not None:
-            test = _AMONG
-            values += [bank_uid, json.dumps(among)]
-        return tuple([Subject(*row) for row in self._all(_SUBJECT.format(among=test), values)])
+        return tuple([Subject(*row) for row in self._all(_SUBJECT, (json.dumps(memory_ids), bank_uid))])
+
+    async def ties(self, bank_uid: str, memory_ids: tuple[str, ...], entity_ids: tuple[str, ...]) -> tuple[Tie, ...]:
+        """Tell which memories mention which entities; see GraphReads.ties."""
+        values = (json.dumps(memory_ids), bank_uid, bank_uid, json.dumps(entity_ids))
+        return tuple([Tie(*row) for row in self._all(_TIES, values)])
 
     async def edges(
         self,
@@ -140,9 +140,9 @@ class SqliteReads:
             ]
         return tuple(found)
 
-    async def both(self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U]) -> tuple[_T, _U]:
-        """Answer one, then the other."""
-        return await one, await other
+    async def together(self, *works: Coroutine[Any, Any, Any]) -> tuple[Any, ...]:
+        """Answer one after the other."""
+        return tuple([await work for work in works])
 
     def _all(self, statement: str, values: Sequence[str | int]) -> list[Any]:
         rows: list[Any] = json.loads(self._connection.execute(statement, values).fetchone()[0])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
 from recallmesh.core.arm import Indexed, IndexEntry, Removal
 from recallmesh.core.memory import FactType
@@ -12,6 +12,7 @@ from recallmesh.core.tags import EVERYTHING, TagTest
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
+_V = TypeVar("_V")
 
 
 class LinkKind(StrEnum):
@@ -86,6 +87,13 @@ class Subject(NamedTuple):
     memories: int
 
 
+class Tie(NamedTuple):
+    """That a memory mentions an entity."""
+
+    memory_id: str
+    entity_id: str
+
+
 class Edge(NamedTuple):
     """A link as followed from ``source_id``. ``from_cause`` tells that a causal link was followed cause to effect."""
 
@@ -115,10 +123,12 @@ class GraphReads(Protocol):
         """
         ...
 
-    async def subjects(
-        self, bank_uid: str, memory_ids: tuple[str, ...], among: tuple[str, ...] | None = None
-    ) -> tuple[Subject, ...]:
-        """Tell what entities the memories mention; with ``among``, only which of those."""
+    async def subjects(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Subject, ...]:
+        """Tell what entities the memories mention."""
+        ...
+
+    async def ties(self, bank_uid: str, memory_ids: tuple[str, ...], entity_ids: tuple[str, ...]) -> tuple[Tie, ...]:
+        """Tell which of the memories mention which of the entities, in no order."""
         ...
 
     async def edges(
@@ -131,8 +141,14 @@ class GraphReads(Protocol):
         """
         ...
 
-    async def both(self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U]) -> tuple[_T, _U]:
-        """Answer two of these questions, of which neither needs the other's answer: at once where the store can."""
+    @overload
+    async def together(self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U], /) -> tuple[_T, _U]: ...
+    @overload
+    async def together(
+        self, one: Coroutine[Any, Any, _T], other: Coroutine[Any, Any, _U], third: Coroutine[Any, Any, _V], /
+    ) -> tuple[_T, _U, _V]: ...
+    async def together(self, *works: Coroutine[Any, Any, Any]) -> tuple[Any, ...]:
+        """Answer several of these questions, of which none needs another's answer: at once where the store can."""
         ...
 
 
