@@ -18,7 +18,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankRef
 from recallmesh.core.errors import ConflictingWrite, InvalidArgument, MeshError, NotReady, StoreUnavailable
 from recallmesh.core.page import PageRequest
-from recallmesh.ledger.database import backend_of, open_database
+from recallmesh.ledger.database import READERS, backend_of, open_database
 from recallmesh.ledger.outbox import lease_rows
 from recallmesh.ledger.reading import read_memories
 from recallmesh.ledger.schema import HEAD
@@ -345,3 +345,27 @@ async def test_a_ledger_that_is_away_is_told_of_without_its_password():
     assert found.advice
     assert isinstance(caught.value, StoreUnavailable)
     assert "hush" not in f"{found} {caught.value} {logs}"
+
+
+async def test_a_glance_sees_what_is_committed_changes_nothing_and_leaves_the_connection_as_it_was(kept):
+    await kept.write(lambda connection: connection.execute(text("UPDATE kept SET said = 'seen'")))
+    for _ in range(READERS + 1):
+        assert await kept.glance(said) == ["seen", "seen"]
+    with pytest.raises(StoreUnavailable, match="read-only"):
+        await kept.glance(lambda connection: connection.execute(text("UPDATE kept SET said = 'x'")))
+    level = text("SHOW transaction_isolation")
+    assert await kept.glance(lambda connection: connection.execute(level).scalar_one()) == "read committed"
+    assert await kept.read(lambda connection: connection.execute(level).scalar_one()) == "repeatable read"
+
+
+async def test_a_glance_whose_connection_is_lost_is_made_again(kept):
+    runs = []
+
+    def work(connection) -> list[str]:
+        runs.append(1)
+        if len(runs) == 1:
+            end(connection)
+        return said(connection)
+
+    assert await kept.glance(work) == ["", ""]
+    assert len(runs) == 2

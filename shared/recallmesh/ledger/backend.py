@@ -1,9 +1,10 @@
 """What a database of one kind does its own way: how it is opened, how patient it is, and what its errors mean."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from recallmesh.core.errors import MeshError
@@ -60,6 +61,10 @@ class Backend(Protocol):
 
     def engine(self, *, writes: bool) -> Engine:
         """Return an engine of so many connections, none of them made yet."""
+        ...
+
+    def glance(self, connection: Connection) -> AbstractContextManager[object]:
+        """Let each statement that a reading connection runs meanwhile be its own transaction, if that is cheaper."""
         ...
 
     def migrating_engine(self) -> Engine:

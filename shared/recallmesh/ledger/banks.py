@@ -54,7 +54,7 @@ class SqlBanks:
 
     async def get_bank(self, ref: BankRef) -> Bank:
         """Return a bank."""
-        return await self._database.read(lambda connection: get_bank(connection, ref))
+        return await self._database.glance(lambda connection: get_bank(connection, ref))
 
     async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
         """List a tenant's banks by id."""

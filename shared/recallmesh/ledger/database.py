@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from sqlite3 import Error as SqliteError
 from typing import Protocol, TypeVar
 
@@ -32,6 +32,10 @@ CLOSED = "the ledger is closed"
 BUSY = "all connections to the ledger's database are in use"
 _ANYTHING = text("SELECT 1")
 _POSTGRES = frozenset({"postgresql", "postgresql+psycopg"})
+
+
+Begin = Callable[[Connection], AbstractContextManager[object]]
+"""Begins a transaction on a connection, which ends with the context: kept, or undone after an error."""
 
 
 class Wrap(Protocol):
@@ -82,6 +86,10 @@ class Database:
         """Run a reading transaction; ``again`` off: what the work hands over cannot be taken back, so it runs once."""
         return await self._run(self._readers, self._read_engine, work, again=again)
 
+    async def glance(self, work: Callable[[Connection], T]) -> T:
+        """Read by one statement, or by several that need not see the same state: ``read`` without its transaction."""
+        return await self._run(self._readers, self._read_engine, work, begin=self._backend.glance)
+
     async def write(self, work: Callable[[Connection], T], *, again: bool = True) -> T:
         """Run a writing transaction: all of it or nothing. ``again`` off: the work can run only once."""
         return await self._run(self._writers, self._write_engine, self._wrap(work), again=again)
@@ -99,20 +107,26 @@ class Database:
             await asyncio.to_thread(engine.dispose)
 
     async def _run(
-        self, threads: ThreadPoolExecutor, engine: Engine, work: Callable[[Connection], T], *, again: bool
+        self,
+        threads: ThreadPoolExecutor,
+        engine: Engine,
+        work: Callable[[Connection], T],
+        *,
+        again: bool = True,
+        begin: Begin = Connection.begin,
     ) -> T:
         try:
-            begun = threads.submit(self._transact, engine, work, again=again)
+            begun = threads.submit(self._transact, engine, work, again=again, begin=begin)
         except RuntimeError as error:  # the executor's word for being shut down
             raise StoreUnavailable(CLOSED) from error
         return await _outcome(begun, self._backend.wait_s)
 
-    def _transact(self, engine: Engine, work: Callable[[Connection], T], *, again: bool) -> T:
+    def _transact(self, engine: Engine, work: Callable[[Connection], T], *, again: bool, begin: Begin) -> T:
         runs, begun = self._backend.runs, False
         for run in range(1, runs + 1):
             committing = False
             try:
-                with engine.connect() as connection, connection.begin() as transaction:
+                with engine.connect() as connection, begin(connection):
                     if not again:
                         connection.execute(
                             _ANYTHING
@@ -123,8 +137,7 @@ class Database:
                     begun = True
                     result = work(connection)
                     committing = True
-                    transaction.commit()
-                    return result
+                return result
             except DRIVER_ERRORS as error:
                 failure = self._backend.failure(error, committing=committing)
                 if not failure.again or (begun and not again) or run == runs:

@@ -42,15 +42,15 @@ class SqlMemories:
         """Return those of the memories that are there, in any state, in no particular order."""
         if not memory_ids:
             return ()
-        return await self._database.read(
-            lambda connection: read_memories(connection, bank_uid, memory_ids, mentions=mentions)
-        )
+        # With their mentions it takes two statements, between which two entities may become one.
+        read = self._database.read if mentions else self._database.glance
+        return await read(lambda connection: read_memories(connection, bank_uid, memory_ids, mentions=mentions))
 
     async def outline(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Outline, ...]:
         """Return the outlines of those that are there, in any state, in no particular order."""
         if not memory_ids:
             return ()
-        return await self._database.read(lambda connection: read_outlines(connection, bank_uid, memory_ids))
+        return await self._database.glance(lambda connection: read_outlines(connection, bank_uid, memory_ids))
 
     async def list_memories(self, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
         """List memories by id."""

@@ -1,15 +1,17 @@
 """The ledger on a PostgreSQL server, by psycopg: many writers, and a server that may be away or silent."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import psycopg
 import structlog
 from psycopg import IsolationLevel
 from psycopg.abc import PQGen
 from psycopg.rows import TupleRow
-from sqlalchemy import URL, Engine, QueuePool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 
 from recallmesh.core.errors import (
     ConflictingWrite,
@@ -116,6 +118,18 @@ class Postgres:
         """Return an engine: readers see one moment and can change nothing, writers what others have committed."""
         return self._engine(self.writers if writes else self.readers, self.timeout_s, self.lock_s, writes=writes)
 
+    @contextmanager
+    def glance(self, connection: Connection) -> Iterator[None]:
+        """Commit each statement by itself: a beginning and an end would be two more ways to the server and back."""
+        driver = cast("PatientConnection", connection.connection.dbapi_connection)
+        driver.autocommit = True
+        try:
+            yield
+        finally:
+            # One that was lost is not used again.
+            if not driver.closed:
+                driver.autocommit = False
+
     def migrating_engine(self) -> Engine:
         """Return an engine of one connection that also makes columns of text which are ordered as SQLite orders."""
         engine = self._engine(1, MIGRATION_S, MIGRATION_S, writes=True)
@@ -142,6 +156,7 @@ class Postgres:
             use_native_hstore=False,
         )
         limits = {
+            "default_transaction_read_only": "off" if writes else "on",
             "statement_timeout": _milliseconds(timeout_s),
             "lock_timeout": _milliseconds(lock_s),
             "idle_in_transaction_session_timeout": _milliseconds(max(IDLE_S, timeout_s)),

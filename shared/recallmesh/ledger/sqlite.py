@@ -1,5 +1,6 @@
 """The ledger in an SQLite file: one writer, readers beside it, shared by the processes of one machine."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
@@ -57,6 +58,10 @@ class Sqlite:
         event.listen(engine, "connect", _prepare_writer if writes else _prepare_reader)
         event.listen(engine, "begin", _begin_write if writes else _begin_read)
         return engine
+
+    def glance(self, connection: Connection) -> AbstractContextManager[object]:
+        """Run a transaction: nothing is nearer."""
+        return connection.begin()
 
     def migrating_engine(self) -> Engine:
         """Return the engine that writes: it is as patient."""
