@@ -105,7 +105,7 @@ class RemoteEvents:
         self._timeout_s = timeout_s
 
     async def list_events(self, ref: BankRef, wanted: EventFilter, page: PageRequest) -> Page[Event]:
-        """List events; the keys to go on from are page tokens."""
+        """List events; the keys to go on from are page tokens. Kinds that only a newer server has are left out."""
 
         def request() -> pb.ListEventsRequest:
             return pb.ListEventsRequest(
@@ -117,15 +117,18 @@ class RemoteEvents:
             )
 
         found = await unary(self._events.ListEvents, request, timeout_s=self._timeout_s, tenant=ref.tenant)
-        return Page(tuple(event_from_pb(event) for event in found.events), found.next_page_token)
+        read = map(event_from_pb, found.events)
+        return Page(tuple(event for event in read if event is not None), found.next_page_token)
 
     async def watch_events(
         self, ref: BankRef, kinds: tuple[EventKind, ...] = (), after: str = ""
     ) -> AsyncIterator[Event]:
-        """Yield events as they happen."""
+        """Yield events as they happen, without those of a kind that only a newer server has."""
         request = partial(pb.WatchEventsRequest, bank_id=ref.bank_id, kinds=kinds_to_pb(kinds), after_id=after)
         async for found in stream(self._events.WatchEvents, request, timeout_s=None, tenant=ref.tenant):
-            yield event_from_pb(found.event)
+            event = event_from_pb(found.event)
+            if event is not None:
+                yield event
 
     async def list_security_events(self, ref: BankRef, page: PageRequest) -> Page[SecurityEvent]:
         """List decisions; the keys to go on from are page tokens."""

@@ -43,7 +43,10 @@ WITHOUT_REASON: Mapping[grpc.StatusCode, tuple[type[MeshError], str]] = {
     grpc.StatusCode.UNAVAILABLE: (StoreUnavailable, "a service of the mesh does not answer"),
     grpc.StatusCode.CANCELLED: (StoreUnavailable, "a service of the mesh gave the call up"),
     grpc.StatusCode.DEADLINE_EXCEEDED: (ArmTimeout, "the work was not done within its deadline"),
-    grpc.StatusCode.UNIMPLEMENTED: (Unimplemented, "the server does not offer the call"),
+    grpc.StatusCode.UNIMPLEMENTED: (
+        Unimplemented,
+        "the server does not offer the call: it may be of another version, or host no such part",
+    ),
     grpc.StatusCode.RESOURCE_EXHAUSTED: (Overloaded, "a message was too large, or the server is overloaded"),
     grpc.StatusCode.NOT_FOUND: (NotFound, "what was named was not found"),
     grpc.StatusCode.UNAUTHENTICATED: (Unauthenticated, "no credential, or one that is not known"),

@@ -26,7 +26,7 @@ def defense_to_pb(tuning: DefenseTuning) -> bank_pb2.DefenseTuning | None:
 
 
 def defense_from_pb(message: bank_pb2.DefenseTuning, *, door: bool) -> DefenseTuning:
-    """Read what a bank keeps out.
+    """Read what a bank keeps out; of a newer server, a detector is left out and an action taken for the strictest.
 
     Raises:
         InvalidArgument: a rule lacks a part, or a detector has two.
@@ -35,7 +35,10 @@ def defense_from_pb(message: bank_pb2.DefenseTuning, *, door: bool) -> DefenseTu
     actions: dict[str, DefenseAction] = {}
     for number, rule in enumerate(message.rules):
         field = f"config.defense.rules[{number}]"
-        detector = DEFENSE_DETECTOR.read(rule.detector, f"{field}.detector", door=door)
+        detector = DEFENSE_DETECTOR.known(rule.detector)
+        if detector is None and not door:
+            continue
+        detector = DEFENSE_DETECTOR.at_door(rule.detector, f"{field}.detector")
         if door and detector.value in actions:
             raise InvalidArgument(FieldViolation(f"{field}.detector", f"has a rule already: {detector}"))
         actions[detector.value] = DEFENSE_ACTION.read(rule.action, f"{field}.action", door=door)

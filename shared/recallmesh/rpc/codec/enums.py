@@ -70,6 +70,10 @@ class EnumCodec(Generic[E, V]):
         """Read what a server answered."""
         return self._from.get(number, self._fallback)
 
+    def known(self, number: int) -> E | None:
+        """Read what a server answered; nothing for a value that would be told wrongly as any other."""
+        return self._from.get(number)
+
     def read(self, number: int, field: str, *, door: bool) -> E:
         """Read a required value on either side."""
         return self.at_door(number, field) if door else self.from_server(number)

@@ -23,11 +23,14 @@ def event_to_pb(event: Event) -> event_pb2.Event:
     )
 
 
-def event_from_pb(message: event_pb2.Event) -> Event:
-    """Read an event out of an answer."""
+def event_from_pb(message: event_pb2.Event) -> Event | None:
+    """Read an event out of an answer; nothing for one of a kind that this version does not know."""
+    kind = EVENT_KIND.known(message.kind)
+    if kind is None:
+        return None
     return Event(
         id=message.id,
-        kind=EVENT_KIND.from_server(message.kind),
+        kind=kind,
         time=moment_from_pb(message.time, "event.time"),
         bank_id=message.bank_id,
         document_ids=tuple(message.document_ids),
