@@ -15,8 +15,9 @@ use tonic::{Code, Request, Status};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let address = env::var("RECALLMESH_ADDRESS").unwrap_or_else(|_| "127.0.0.1:7070".to_owned());
-    let key = env::var("RECALLMESH_KEY").ok().filter(|key| !key.is_empty());
+    let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    let address = set("RECALLMESH_ADDRESS").unwrap_or_else(|| "127.0.0.1:7070".to_owned());
+    let key = set("RECALLMESH_KEY");
     let mesh = match Mesh::open(&address, Options { key, ..Options::default() }) {
         Ok(mesh) => mesh,
         Err(error) => {

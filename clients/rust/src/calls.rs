@@ -18,7 +18,7 @@ use tonic::{Code, Status, TimeoutExpired};
 use tower_service::Service;
 
 use crate::bounded::Bounded;
-use crate::mesh::Options;
+use crate::mesh::{InvalidOption, Options};
 use crate::once;
 use crate::policy::{Backoff, Policy};
 
@@ -36,11 +36,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn new(options: Options) -> Result<Self, http::header::InvalidHeaderValue> {
-        let mut authorization = options.key.map(|key| HeaderValue::try_from(format!("Bearer {key}"))).transpose()?;
-        if let Some(value) = &mut authorization {
-            value.set_sensitive(true);
-        }
+    pub(crate) fn new(options: Options) -> Result<Self, InvalidOption> {
+        let authorization = options.key.as_deref().map(bearer).transpose()?;
         let Options { timeout, stream_timeout, policy, .. } = options;
         Ok(Self { authorization, timeout, stream_timeout, policy })
     }
@@ -84,7 +81,7 @@ where
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let (mut inner, bounds) = (self.inner.clone(), self.bounds.clone());
         Box::pin(async move {
-            let deadline = Instant::now() + bounds.allowed(&request);
+            let deadline = after(bounds.allowed(&request));
             if let Some(authorization) = &bounds.authorization {
                 request.headers_mut().insert(AUTHORIZATION, authorization.clone());
             }
@@ -186,6 +183,25 @@ fn failed<E: Into<Box<dyn Error + Send + Sync>>>(error: E) -> Status {
     Status::from_error(error)
 }
 
+/// A key as it is sent. What is wrong with one is said without it: it may be one that was mistyped.
+fn bearer(key: &str) -> Result<HeaderValue, InvalidOption> {
+    // RFC 6750, section 2.1; so it can be no second header.
+    let body = key.trim_end_matches('=');
+    let plain = |one: u8| one.is_ascii_alphanumeric() || b"-._~+/".contains(&one);
+    let value = HeaderValue::try_from(format!("Bearer {key}")).ok();
+    let mut value = value.filter(|_| !body.is_empty() && body.bytes().all(plain)).ok_or_else(|| {
+        InvalidOption("key: is no bearer key: letters, digits and -._~+/, with = at its end alone".to_owned())
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The moment after so long, or as late as there is one.
+fn after(timeout: Duration) -> Instant {
+    // Thirty years, which is what Tokio's own "far future" is.
+    Instant::now() + timeout.min(Duration::from_secs(30 * 365 * 86_400))
+}
+
 /// What a call ends with whose time is over.
 pub(crate) fn too_late() -> Status {
     Status::deadline_exceeded("the call was not answered within its deadline")
@@ -193,7 +209,7 @@ pub(crate) fn too_late() -> Status {
 
 /// Read a timeout as gRPC writes it: up to eight digits and a unit.
 fn read_timeout(value: &HeaderValue) -> Option<Duration> {
-    let text = value.to_str().ok()?;
+    let text = value.to_str().ok().filter(|text| text.len() <= 9)?;
     let number: u64 = text.get(..text.len().checked_sub(1)?)?.parse().ok()?;
     Some(match text.as_bytes().last()? {
         b'H' => Duration::from_secs(number * 3600),

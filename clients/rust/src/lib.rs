@@ -23,5 +23,5 @@ pub mod v1 {
 
 pub use calls::Calls;
 pub use failure::{Reason, code_name, reason};
-pub use mesh::{InvalidAddress, Mesh, Options};
+pub use mesh::{InvalidOption, Mesh, Options};
 pub use policy::{Backoff, InvalidPolicy, Policy};

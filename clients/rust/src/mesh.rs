@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::uri::Authority;
 use http::{Request, Response};
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
@@ -21,9 +22,9 @@ use crate::v1::recall_service_client::RecallServiceClient;
 use crate::v1::retain_service_client::RetainServiceClient;
 
 /// What goes with every call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
-    /// The key, sent as `authorization: Bearer KEY`. Absent: none is sent.
+    /// The key, sent as `authorization: Bearer KEY`. Absent: none is sent. Never in what `Debug` says.
     pub key: Option<String>,
     /// How long a call may take that brings no deadline of its own, with its repeats. As the server's: 30 s.
     pub timeout: Duration,
@@ -44,6 +45,17 @@ impl Default for Options {
     }
 }
 
+impl fmt::Debug for Options {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Options")
+            .field("key", &self.key.as_ref().map(|_| "…"))
+            .field("timeout", &self.timeout)
+            .field("stream_timeout", &self.stream_timeout)
+            .field("policy", &self.policy)
+            .finish()
+    }
+}
+
 /// A mesh to call, over a channel of tonic's or any other service. To clone it is cheap: clones share one connection.
 #[derive(Clone)]
 pub struct Mesh<S = Channel> {
@@ -53,14 +65,14 @@ pub struct Mesh<S = Channel> {
 impl Mesh {
     /// Open a mesh at `host:port`, unencrypted. Connecting happens with the first call, and again when it is lost.
     ///
-    /// It must be called in a Tokio runtime.
+    /// It must be called in a Tokio runtime. `dns:///host:port`, as gRPC has it, is the same: one of the name's addresses.
     ///
     /// # Errors
     ///
-    /// The address is none, or the key cannot be sent as metadata.
-    pub fn open(address: &str, options: Options) -> Result<Self, InvalidAddress> {
-        let endpoint = Endpoint::from_shared(format!("http://{address}"))
-            .map_err(|error| InvalidAddress(format!("{address:?} is no host:port: {error}")))?
+    /// The address is none, or the key cannot be one.
+    pub fn open(address: &str, options: Options) -> Result<Self, InvalidOption> {
+        let endpoint = Endpoint::from_shared(format!("http://{}", authority(address)?))
+            .map_err(|_| no_address(address))?
             .connect_timeout(Duration::from_secs(5))
             .http2_keep_alive_interval(Duration::from_secs(30))
             .keep_alive_timeout(Duration::from_secs(10));
@@ -78,10 +90,9 @@ where
     ///
     /// # Errors
     ///
-    /// The key cannot be sent as metadata.
-    pub fn over(channel: S, options: Options) -> Result<Self, InvalidAddress> {
-        let bounds = Bounds::new(options)
-            .map_err(|_| InvalidAddress("the key holds what metadata cannot carry: it is visible ASCII".to_owned()))?;
+    /// The key cannot be one.
+    pub fn over(channel: S, options: Options) -> Result<Self, InvalidOption> {
+        let bounds = Bounds::new(options)?;
         Ok(Self { calls: Calls::new(channel, Arc::new(bounds)) })
     }
 
@@ -128,14 +139,26 @@ where
     }
 }
 
+/// The host and port of an address.
+fn authority(address: &str) -> Result<Authority, InvalidOption> {
+    let named = address.strip_prefix("dns:///").unwrap_or(address);
+    let read: Authority = named.parse().map_err(|_| no_address(address))?;
+    let whole = !read.host().is_empty() && read.port_u16().is_some_and(|port| port > 0) && !named.contains('@');
+    if whole { Ok(read) } else { Err(no_address(address)) }
+}
+
+fn no_address(address: &str) -> InvalidOption {
+    InvalidOption(format!("address: {address:?} is no host:port"))
+}
+
 /// What a mesh cannot be opened with.
 #[derive(Debug)]
-pub struct InvalidAddress(String);
+pub struct InvalidOption(pub(crate) String);
 
-impl fmt::Display for InvalidAddress {
+impl fmt::Display for InvalidOption {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(&self.0)
     }
 }
 
-impl Error for InvalidAddress {}
+impl Error for InvalidOption {}

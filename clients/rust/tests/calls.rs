@@ -206,7 +206,84 @@ async fn the_key_goes_with_every_call_and_is_in_no_log() {
     mesh.recall().recall(question()).await.unwrap();
     assert_eq!(server.headers("authorization"), ["Bearer secret"]);
     assert!(server.calls.lock().unwrap()[0].0["authorization"].is_sensitive());
-    assert!(Mesh::over(server, Options { key: Some("two\nlines".into()), ..Options::default() }).is_err());
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_refused_and_not_told() {
+    let options = |key: &str| Options { key: Some(key.into()), ..Options::default() };
+    for key in ["", "=", "two\nlines", "with space", "sécret", "a=b"] {
+        let refused = Mesh::over(Server::default(), options(key)).err().unwrap().to_string();
+        assert!(refused.starts_with("key: "), "{refused}");
+        assert!(!refused.contains("secret") && !refused.contains("lines"));
+    }
+    assert!(Mesh::over(Server::default(), options("abc-._~+/9==")).is_ok());
+    assert!(!format!("{:?}", options("secret")).contains("secret"));
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_refused() {
+    for address in [
+        "",
+        "here",
+        "http://127.0.0.1:7070",
+        "127.0.0.1:0",
+        "127.0.0.1:99999",
+        "a b:1",
+        "here:7070/x",
+        "me@here:1",
+        ":7070",
+    ] {
+        let refused = Mesh::open(address, Options::default()).err().unwrap_or_else(|| panic!("{address}")).to_string();
+        assert_eq!(refused, format!("address: {address:?} is no host:port"));
+    }
+    for address in ["127.0.0.1:7070", "[::1]:7070", "here:7070", "dns:///here:7070"] {
+        assert!(Mesh::open(address, Options::default()).is_ok(), "{address}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_may_be_as_far_as_one_likes() {
+    let server = Server::new((0..2).map(|_| Turn::Answer(RecallResponse::default())));
+    let mesh = server.mesh(Options { timeout: Duration::MAX, ..Options::default() });
+    mesh.recall().recall(question()).await.unwrap();
+    let mut nonsense = tonic::Request::new(question());
+    nonsense.metadata_mut().insert("grpc-timeout", "99999999999999999H".parse().unwrap());
+    mesh.recall().recall(nonsense).await.unwrap();
+    assert_eq!(server.headers("grpc-timeout"), ["99999999S", "99999999S"]);
+}
+
+#[test]
+fn pauses_grow_to_the_longest_and_are_spread_by_a_fifth() {
+    let policy = Policy::default();
+    let backoff = policy.backoff("/recallmesh.v1.RecallService/Recall").unwrap();
+    assert_eq!((backoff.attempts, &backoff.codes[..]), (3, &[Code::Unavailable, Code::Cancelled][..]));
+    assert_eq!(backoff.pause(1, 0.5), Duration::from_millis(50));
+    assert_eq!(backoff.pause(2, 0.5), Duration::from_millis(150));
+    assert_eq!(backoff.pause(9, 0.5), Duration::from_millis(500));
+    assert_eq!(backoff.pause(1, 0.0), Duration::from_millis(40));
+    assert!(policy.backoff("/recallmesh.v1.BankService/CreateBank").is_none());
+}
+
+#[test]
+fn a_service_config_that_lacks_something_is_refused_by_its_name() {
+    let config = |policy: &str| format!(r#"{{"methodConfig": [{{"name": [{{}}], "retryPolicy": {policy}}}]}}"#);
+    let whole = r#"{"maxAttempts": 9, "initialBackoff": "1s", "maxBackoff": "2s", "backoffMultiplier": 2, "retryableStatusCodes": ["ABORTED"]}"#;
+    // Without a name it is every method's; gRPC makes five attempts at most.
+    assert_eq!(
+        Policy::from_service_config(&config(whole)).unwrap().backoff("/any.Service/Method").unwrap().attempts,
+        5
+    );
+    for (was, is, field) in [
+        ("maxAttempts", "attempts", "maxAttempts"),
+        (r#""1s""#, r#""soon""#, "initialBackoff"),
+        (r#""2s""#, "2", "maxBackoff"),
+        (": 2,", r#": "2","#, "backoffMultiplier"),
+        ("ABORTED", "GONE", "retryableStatusCodes"),
+    ] {
+        let refused = Policy::from_service_config(&config(&whole.replace(was, is))).unwrap_err().to_string();
+        assert!(refused.contains(field), "{refused}");
+    }
+    assert!(Policy::from_service_config("{").is_err());
 }
 
 #[tokio::test]

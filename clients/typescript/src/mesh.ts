@@ -13,6 +13,9 @@ import { SERVICE_CONFIG } from "../gen/service_config.js";
 import { type Calls, callsOf } from "./calls.js";
 import { sendKey, setDeadline } from "./interceptors.js";
 
+/** RFC 6750, section 2.1. */
+const KEY = /^[A-Za-z0-9._~+/-]+=*$/;
+
 /** What goes with every call. */
 export interface Options {
   /** The key, sent as `authorization: Bearer KEY`. Absent: none is sent. */
@@ -41,7 +44,7 @@ export interface Mesh {
   readonly entities: Calls<typeof EntityService>;
   /** Work that goes on after a call. */
   readonly operations: Calls<typeof OperationService>;
-  /** Let go of the connections; calls in hand go on to their end. */
+  /** Let go of the connections. Calls that are under way go on to their end; what is called after it is refused. */
   close(): void;
 }
 
@@ -51,8 +54,13 @@ export interface Mesh {
  * Connecting happens with the first call, and again when a connection is lost.
  *
  * @param address a gRPC target: `host:port`, `dns:///name:port` (calls go round all its addresses) or `unix:path`
+ * @throws RangeError the key cannot be one
  */
 export function openMesh(address: string, options: Options = {}): Mesh {
+  if (options.key !== undefined && !KEY.test(options.key)) {
+    // Without the key: it may be one that was mistyped.
+    throw new RangeError("key: is no bearer key: letters, digits and -._~+/, with = at its end alone");
+  }
   const channel = new Client(address, options.credentials ?? credentials.createInsecure(), {
     "grpc.service_config": JSON.stringify(SERVICE_CONFIG),
     "grpc.service_config_disable_resolution": 1,

@@ -92,6 +92,34 @@ test("what may be repeated is repeated, with the key and one request id each tim
   assert.equal(fromBinary(RetainRequestSchema, sent[3]!).requestId, "mine");
 });
 
+test("a key that is none is refused, and not told", () => {
+  for (const key of ["", "=", "two\nlines", "lines\n", "with space", "sécret", "a=b"]) {
+    assert.throws(
+      () => openMesh("127.0.0.1:1", { key }),
+      (error: unknown) => error instanceof RangeError && error.message.startsWith("key: ") && !/cret|lines/.test(error.message),
+    );
+  }
+  openMesh("127.0.0.1:1", { key: "abc-._~+/9==" }).close();
+});
+
+test("a call that is under way outlives the closing of the mesh", async () => {
+  let called: () => void = () => {};
+  const underWay = new Promise<void>((resolve) => (called = resolve));
+  let finish: () => void = () => {};
+  const mesh = await serve({
+    recall: (_: unknown, done: grpc.sendUnaryData<Buffer>) => {
+      finish = () => done(null, Buffer.from(answer));
+      called();
+    },
+  });
+  const call = mesh.recall.recall(question);
+  await underWay;
+  mesh.close();
+  finish();
+  assert.equal((await call).tokenCount, 7);
+  await assert.rejects(mesh.recall.recall(question));
+});
+
 test("what may not be repeated is called once", async () => {
   let calls = 0;
   const mesh = await serve({

@@ -5,8 +5,8 @@ import { randomBytes } from "node:crypto";
 import { type Mesh, MeshError, openMesh } from "@recallmesh/client";
 import { RecallStage } from "@recallmesh/client/v1/recall_service";
 
-const address = process.env["RECALLMESH_ADDRESS"] ?? "127.0.0.1:7070";
-const mesh = openMesh(address, { key: process.env["RECALLMESH_KEY"] || undefined });
+const address = process.env["RECALLMESH_ADDRESS"] || "127.0.0.1:7070";
+const mesh = open();
 try {
   await tour(mesh);
 } catch (error) {
@@ -15,6 +15,15 @@ try {
   process.exitCode = 1;
 } finally {
   mesh.close();
+}
+
+function open(): Mesh {
+  try {
+    return openMesh(address, { key: process.env["RECALLMESH_KEY"] || undefined });
+  } catch (error) {
+    console.error(`the mesh cannot be called: ${error instanceof Error ? error.message : error}`);
+    process.exit(1);
+  }
 }
 
 async function tour(mesh: Mesh): Promise<void> {
