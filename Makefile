@@ -38,7 +38,7 @@ install: $(DEV_STAMP) ## make .venv with everything from the locks
 
 lock: $(UV) ## pin the newest versions that pyproject.toml allows
 	$(COMPILE) --extra embedded --group build pyproject.toml --output-file requirements.lock
-	$(COMPILE) --extra embedded --extra neo4j --extra postgres --extra opensearch --extra qdrant --extra llm --extra spacy --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) --extra embedded --extra neo4j --extra postgres --extra opensearch --extra qdrant --extra llm --extra spacy --extra door --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
 
 demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
@@ -69,12 +69,13 @@ clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ a
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy services shared bench
+	$(BIN)/mypy services shared bench protos/openapi.py
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
 	$(BIN)/python protos/breaking.py
 	$(BIN)/python protos/generate.py --check
+	$(BIN)/python protos/openapi.py --check
 	$(BIN)/python -m recallmesh.cli.reference --check
 	$(BIN)/python clients/service_config.py --check
 
@@ -90,6 +91,7 @@ include $(wildcard clients/*/client.mk)
 
 gen: $(DEV_STAMP) ## make the stubs of every language from the protos, the pages from the code
 	$(BIN)/python protos/generate.py
+	$(BIN)/python protos/openapi.py
 	$(BIN)/python -m recallmesh.cli.reference
 	$(BIN)/python clients/service_config.py
 	@for client in $(CLIENTS); do \

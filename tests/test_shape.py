@@ -58,6 +58,7 @@ def test_only_the_faces_import_the_composition_root() -> None:
     faces = {
         "services/recallmesh/mesh.py",
         "services/recallmesh/serve.py",
+        "services/recallmesh/doorway.py",
         "services/recallmesh/parts.py",
         "services/recallmesh/facts.py",
         "services/recallmesh/retaining.py",

@@ -4,7 +4,7 @@ import asyncio
 import ipaddress
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
@@ -33,11 +33,15 @@ from recallmesh.rpc.retainer import host_retainer
 from recallmesh.rpc.server import RunningServer, open_server
 from recallmesh.rpc.vectors import host_vectors
 from recallmesh.settings import Settings
+from recallmesh.telemetry.metrics import Metrics
 
 PASSING = (StoreUnavailable, EmbeddingMismatch, NotReady, ArmTimeout, ConflictingWrite)
 """What the state of a store does not allow now, and may later."""
 RETRY_S = 1.0
 """Seconds before building again what a store did not allow."""
+
+OpenDoor = Callable[[str, Metrics], AbstractAsyncContextManager[object]]
+"""Opens a door to the server at this address, which counts in these metrics."""
 
 _log = structlog.get_logger("recallmesh.serve")
 
@@ -48,22 +52,38 @@ class Serving:
 
     server: RunningServer
     building: asyncio.Task[None]
+    metrics: Metrics
 
 
-async def serve(settings: Settings, hosted: frozenset[Part], started: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; then drain and stop. ``started`` is told the address once all is hosted."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, stop.set)
-    async with open_serving(settings, hosted) as serving:
+async def serve(
+    settings: Settings, hosted: frozenset[Part], started: Callable[[str], None], *, behind: OpenDoor | None = None
+) -> None:
+    """Serve until SIGTERM or SIGINT; then drain and stop. ``started`` is told the address once all is hosted.
+
+    ``behind`` opens a door to what is served here; it is open for as long as the server listens.
+    """
+    stop = stop_signal()
+    async with AsyncExitStack() as stack:
+        serving = await stack.enter_async_context(open_serving(settings, hosted))
+        address = f"{host_of(settings.serve.listen)}:{serving.server.port}"
+        if behind is not None:
+            await stack.enter_async_context(behind(address, serving.metrics))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((serving.building, stopping), return_when=asyncio.FIRST_COMPLETED)
         if serving.building.done():
             await serving.building
-            started(f"{host_of(settings.serve.listen)}:{serving.server.port}")
+            started(address)
         await stopping
         _log.info("draining", calls=serving.server.door.inside)
+
+
+def stop_signal() -> asyncio.Event:
+    """Return what is set by SIGTERM or SIGINT from now on."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    return stop
 
 
 @asynccontextmanager
@@ -83,10 +103,10 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
             grace_s=own.grace_s,
         ) as server,
     ):
-        _offer_metrics(settings, assembly)
+        offer_metrics(settings.serve.metrics_port, own.listen, assembly.metrics)
         building = asyncio.create_task(_build(assembly, hosted, server))
         try:
-            yield Serving(server, building)
+            yield Serving(server, building, assembly.metrics)
         finally:
             building.cancel()
             await asyncio.gather(building, return_exceptions=True)
@@ -136,17 +156,17 @@ def host_of(listen: str) -> str:
     return listen.rpartition(":")[0]
 
 
-def check_listen(listen: str) -> None:
+def check_listen(listen: str, *, exposed: bool = False) -> None:
     """Refuse an address that others could reach, as long as nothing asks them who they are.
 
     Raises:
-        InvalidArgument: it is no ``host:port``, or the host is not this machine alone.
+        InvalidArgument: it is no ``host:port``, or the host is not this machine alone and may not be ``exposed``.
 
     """
     host, _, port = listen.rpartition(":")
     if not host or not is_port(port):
         raise InvalidArgument(FieldViolation("listen", f"{listen!r} is no host:port, such as 127.0.0.1:7070"))
-    if host == "localhost":
+    if exposed or host == "localhost":
         return
     try:
         loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -159,7 +179,7 @@ def check_listen(listen: str) -> None:
         raise InvalidArgument(FieldViolation("listen", description))
 
 
-def _offer_metrics(settings: Settings, assembly: Assembly) -> None:
-    port = settings.serve.metrics_port
+def offer_metrics(port: int | None, listen: str, metrics: Metrics) -> None:
+    """Offer the metrics on this port of the host that is listened on; without a port not at all."""
     if port is not None:
-        start_http_server(port, host_of(settings.serve.listen), registry=assembly.metrics.registry)
+        start_http_server(port, host_of(listen), registry=metrics.registry)

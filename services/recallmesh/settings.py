@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from recallmesh.bank.settings import BankSettings
 from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.door.settings import DoorSettings
 from recallmesh.embedder.settings import EmbedderSettings
 from recallmesh.graph.settings import GraphSettings
 from recallmesh.keyword.settings import KeywordSettings
@@ -130,6 +131,8 @@ class Settings(BaseSettings):
     """Administration."""
     events: EventSettings = Field(default_factory=EventSettings)
     """What happened in banks, and the addresses that it is posted to."""
+    door: DoorSettings = Field(default_factory=DoorSettings)
+    """The JSON door."""
 
     @property
     def ledger_url(self) -> str:

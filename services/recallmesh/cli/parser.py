@@ -92,6 +92,10 @@ examples:
       two arms, for others to call
   RECALLMESH_KEYWORD__ADDRESS=127.0.0.1:7071 recallmesh serve recall
       recall, which asks the keyword arm there
+  recallmesh serve all door
+      the whole mesh, and HTTP with JSON on 127.0.0.1:7080
+  RECALLMESH_DOOR__SERVER=127.0.0.1:7070 recallmesh serve door
+      HTTP with JSON for a mesh that is served there
 
 An address in the settings (RECALLMESH_<PART>__ADDRESS) means "there"; none
 means "here, in this process". What you name on this line runs here in any case.
@@ -154,9 +158,17 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_serve(commands: Commands) -> None:
     parser = command(commands, "serve", "serving", "run the mesh, or parts of it", SERVE_EXAMPLES)
     parser.add_argument(
-        "parts", nargs="+", metavar="PART", choices=(*PARTS, "all"), help=f"all, or some of: {', '.join(PARTS)}"
+        "parts",
+        nargs="+",
+        metavar="PART",
+        choices=(*PARTS, "all", "door"),
+        help=f"all, or some of: {', '.join(PARTS)}; and door, which is HTTP and JSON",
     )
-    parser.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default: 127.0.0.1:7070; port 0: any)")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="where to listen (default: 127.0.0.1:7070, a door alone: 127.0.0.1:7080; port 0: any)",
+    )
     parser.add_argument("--data", metavar="DIR", help="the folder of the embedded stores")
 
 

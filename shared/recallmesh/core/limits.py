@@ -68,3 +68,6 @@ WEBHOOK_SECRET_BYTES = 256
 """UTF-8 bytes of a webhook's secret, which has at least 16."""
 MESSAGE_BYTES = 4_194_304
 """gRPC's own default for what a client accepts; no response of ours exceeds it."""
+JSON_BYTES = 8_388_608
+"""Bytes of one request as JSON, at the JSON door: of a body, or of a line of a stream. JSON writes bytes and escapes
+longer than a message does, which is held to MESSAGE_BYTES all the same."""

@@ -64,6 +64,13 @@ class Metrics:
             buckets=SECONDS,
             registry=self.registry,
         )
+        self.http = Histogram(
+            "recallmesh_http_seconds",
+            "Time of one request at the JSON door; status 499 is of a client that left.",
+            ["method", "status"],
+            buckets=SECONDS,
+            registry=self.registry,
+        )
 
         self.consolidation_backlog = Gauge(
             "recallmesh_consolidation_backlog",
@@ -96,3 +103,7 @@ class Metrics:
     def observe_rpc(self, method: str, code: str, seconds: float) -> None:
         """Count one finished RPC."""
         self.rpc.labels(method, code).observe(seconds)
+
+    def observe_http(self, method: str, status: int, seconds: float) -> None:
+        """Count one finished request of HTTP."""
+        self.http.labels(method, str(status)).observe(seconds)
