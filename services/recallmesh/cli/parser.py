@@ -3,7 +3,7 @@
 import argparse
 from importlib.metadata import version
 
-from recallmesh.cli import entity_words, index_words
+from recallmesh.cli import entity_words, index_words, mcp_words
 from recallmesh.cli.content_words import add_contents
 from recallmesh.cli.guide import keys_help
 from recallmesh.cli.labels import LABELS_HELP
@@ -151,6 +151,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_entity(commands)
     _add_index_commands(commands)
     _add_check_config(commands)
+    _add_mcp(commands)
     _add_demo(commands)
     return parser
 
@@ -362,6 +363,12 @@ def _add_entity(commands: Commands) -> None:
     for action in entity_words.add_actions(parser):
         add_json(action)
         add_place(action)
+
+
+def _add_mcp(commands: Commands) -> None:
+    parser = command(commands, "mcp", "mcp", mcp_words.ABOUT, mcp_words.EXAMPLES)
+    mcp_words.add_words(parser)
+    add_place(parser)
 
 
 def _add_check_config(commands: Commands) -> None:

@@ -1,0 +1,70 @@
+"""Lines of standard input as they come, read so that a process that is told to end need not wait for another one."""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+READ_BYTES = 65_536
+AHEAD = 16
+"""Lines that are read before anybody has asked for them."""
+
+
+class Lines(AsyncIterator[str]):
+    """The lines of a file descriptor, from a thread of its own that the process does not wait for when it ends."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Read this descriptor once ``start`` is called."""
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._read: asyncio.Queue[str | None] = asyncio.Queue(AHEAD)
+
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._follow, name="stdin", daemon=True).start()
+
+    async def __anext__(self) -> str:
+        """Return the next line."""
+        line = await self._read.get()
+        if line is None:
+            raise StopAsyncIteration
+        return line
+
+    def _follow(self) -> None:
+        rest = b""
+        while piece := self._piece():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if not self._hand_over(line.decode("utf-8", "replace")):
+                    return
+        self._hand_over(None)
+
+    def _piece(self) -> bytes:
+        try:
+            return os.read(self._descriptor, READ_BYTES)
+        except OSError:
+            return b""
+
+    def _hand_over(self, line: str | None) -> bool:
+        """Wait until there is room for a line; returns false when nobody reads any more."""
+        try:
+            asyncio.run_coroutine_threadsafe(self._read.put(line), self._loop).result()
+        except (RuntimeError, asyncio.CancelledError):
+            return False
+        return True
+
+
+@contextmanager
+def open_lines() -> Iterator[Lines]:
+    """Take standard input over: whoever reads it meanwhile, a process begun here among them, reads nothing."""
+    own = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    lines = Lines(own)
+    lines.start()
+    try:
+        yield lines
+    finally:
+        os.dup2(own, 0)
