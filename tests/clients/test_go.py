@@ -6,7 +6,7 @@ from clients.tour import Client, run_against_nobody, run_tour
 GO = Client(
     "go",
     tools=("go",),
-    build=(("go", "vet", "./..."), ("go", "build", "-o", "bin/tour", "./cmd/tour")),
+    build=(("go", "vet", ".", "./cmd/..."), ("go", "test", "."), ("go", "build", "-o", "bin/tour", "./cmd/tour")),
     command=("bin/tour",),
 )
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(400)]
