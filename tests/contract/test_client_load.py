@@ -1,5 +1,6 @@
 """Rows of items loaded into a real ledger: whole, in order, once, and on from where an earlier load stopped."""
 
+import asyncio
 import threading
 from contextlib import asynccontextmanager
 
@@ -7,11 +8,12 @@ import pytest
 from loopback import open_loopback, until_ready
 from unit.retain_fakes import REF, open_bench
 
-from recallmesh.client import BankClient, LoadProgress, RetainItem
+from recallmesh.client import BankClient, LoadProgress, RetainItem, within
 from recallmesh.client.items import BATCH_BYTES, batches_of
 from recallmesh.core.bank import ExtractionMode
 from recallmesh.core.errors import InvalidArgument, StoreUnavailable
 from recallmesh.core.retain import Attachment
+from recallmesh.rpc.caller import caller_channel
 from recallmesh.rpc.retainer import RemoteRetainer, host_retainer
 
 CHUNKS = ExtractionMode.CHUNKS
@@ -150,6 +152,41 @@ async def test_a_stream_that_breaks_is_opened_again_and_nothing_is_kept_twice(tm
         done = await BankClient(REF, None, Breaking(), None).load(facts(6), name="n", batch_size=2, mode=CHUNKS)
         assert (done.items, done.memories, done.batches) == (6, 6, 3)
         assert sorted(await bench.texts()) == facts(6)
+
+
+async def test_a_load_outlives_the_deadlines_of_its_streams(tmp_path):
+    async with open_bench(tmp_path) as bench, open_loopback(host_retainer(bench.retainer)) as plain:
+        retainer = RemoteRetainer(caller_channel(plain, stream_s=0.4))
+        await until_ready(retainer)
+
+        async def slowly():
+            for fact in facts(6):
+                await asyncio.sleep(0.2)
+                yield fact
+
+        done = await BankClient(REF, None, retainer, None).load(slowly(), batch_size=1, mode=CHUNKS)
+        assert (done.items, done.memories) == (6, 6)
+        assert sorted(await bench.texts()) == facts(6)
+
+
+async def test_a_load_does_not_go_on_beyond_the_deadline_in_hand():
+    class Away:
+        """Answers nothing."""
+
+        tries = 0
+
+        async def stream(self, requests):
+            await anext(requests)
+            self.tries += 1
+            raise StoreUnavailable("away")
+            yield
+
+    away = Away()
+    async with asyncio.timeout(20):
+        with pytest.raises(StoreUnavailable, match="away"), within(1.8):
+            await BankClient(REF, None, away, None).load(facts(1))
+    # After a second it tries again; then two seconds would have to pass, which are not left.
+    assert away.tries == 2
 
 
 async def test_an_iterable_is_drawn_in_a_thread_and_batches_end_where_they_are_heavy():

@@ -83,8 +83,9 @@ class BankClient:
         """Have a row of items kept, however long, in batches; returns what came of it.
 
         The row is drawn a batch ahead of what is answered, in a thread if it is no asynchronous one. A stream that
-        breaks is opened again, for up to a minute of vain attempts, and no item is kept twice. Items of one
-        ``document_id`` become that document in their order, in whatever batches they are.
+        breaks is opened again, for up to a minute of vain attempts, and no item is kept twice. A deadline in hand
+        (``within``) is that of the whole load. Items of one ``document_id`` become that document in their order, in
+        whatever batches they are.
 
         ``name`` makes the load one that may be repeated: batches are cut in the same places and sent under request ids
         made of the name, so that for a day, as long as request ids are kept, a load of the same row under the same name

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from recallmesh.client.batch import Batch, in_its_place
 from recallmesh.core.bank import BankRef, ExtractionMode
+from recallmesh.core.deadline import remaining
 from recallmesh.core.errors import (
     ArmTimeout,
     ConflictingWrite,
@@ -67,7 +68,8 @@ class Load:
 
         Raises:
             InvalidArgument: an item is refused, by the place it came from; or what ``batches`` raises.
-            MeshError: what a call of retain raises and does not pass. All before that batch is kept.
+            MeshError: what a call of retain raises and does not pass, or would, but the deadline in hand leaves no time
+                to try again. All before that batch is kept.
 
         """
         async with _reading(batches) as (coming, reading):
@@ -82,9 +84,8 @@ class Load:
                     if not self._unanswered:
                         continue
                     vain = 0 if answered else vain + 1
-                    if vain == len(self.pauses_s):
+                    if vain == len(self.pauses_s) or not await self._pause(error, self.pauses_s[vain]):
                         raise
-                    await self._pause(error, self.pauses_s[vain])
             await reading
 
     async def _first(self, coming: Coming) -> bool:
@@ -125,11 +126,16 @@ class Load:
         self._unanswered.popleft()
         self.kept(batch, answer.outcome)
 
-    async def _pause(self, error: MeshError, pause_s: float) -> None:
+    async def _pause(self, error: MeshError, pause_s: float) -> bool:
+        """Wait before the next attempt; returns whether the deadline in hand leaves time for one."""
         if isinstance(error, Overloaded):
             pause_s = max(pause_s, error.retry_after.total_seconds())
+        left = remaining()
+        if left is not None and left <= pause_s:
+            return False
         self.waiting(error, pause_s)
         await asyncio.sleep(pause_s)
+        return True
 
 
 @asynccontextmanager
