@@ -69,7 +69,7 @@ clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ a
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy services shared bench protos/openapi.py
+	$(BIN)/mypy services shared bench protos/openapi.py clients/python
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
