@@ -94,6 +94,7 @@ def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "RECALLMESH_RECALL__EMBED_SHARE, RECALLMESH_RECALL__ARMS_SHARE, RECALLMESH_RECALL__RERANK_SHARE should grow.",
     )
     yield from _llm_oddities(settings)
+    yield from _door_oddities(settings)
     yield (
         settings.retain.arm_timeout_s >= settings.retain.timeout_s,
         "retain waits for an arm as long as the whole call may take",
@@ -118,4 +119,23 @@ def _llm_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         own.url is not None and own.timeout_s >= settings.retain.timeout_s,
         "one answer of the language model may take as long as the whole call of retain",
         "A slow answer fails the call and is not asked for again. Raise RECALLMESH_RETAIN__TIMEOUT_S above it.",
+    )
+
+
+def _door_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
+    own = settings.door
+    yield (
+        own.exposed and own.listen.rpartition(":")[0].strip("[]") not in LOOPBACK,
+        "others can reach the JSON door, and nobody is asked who they are",
+        "Whoever reaches it reads and writes every bank: it belongs behind a proxy that asks.",
+    )
+    yield (
+        "*" in own.hosts and not own.exposed,
+        "the JSON door may be called by any name",
+        "A web page can give its own name the door's address. RECALLMESH_DOOR__HOSTS should name those that are yours.",
+    )
+    yield (
+        "*" in own.cors_origins,
+        "the pages of any web site may use the JSON door",
+        "Any page that a browser shows can read and write every bank. RECALLMESH_DOOR__CORS_ORIGINS should name yours.",
     )

@@ -17,11 +17,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recallmesh.core.errors import InternalFault, MeshError
+from recallmesh.core.errors import InternalFault, MeshError, StoreUnavailable
 from recallmesh.core.gateway import Caller, Gateway
 from recallmesh.door.calls import CALLER, METHOD, Calls, Leaving
 from recallmesh.door.problem import MEDIA_TYPE, Problem, problem_of, problem_of_http
 from recallmesh.door.settings import ANY
+
+_log = structlog.get_logger("recallmesh.door")
 
 Observe = Callable[[str, int, float], None]
 """Told of every finished request: the method of the mesh, the HTTP status, its seconds."""
@@ -66,7 +68,10 @@ def build_app(
     async def ready(_request: Request) -> Response:
         if leaving.told.is_set():
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "the server leaves")
-        await gateway.check()
+        try:
+            await gateway.check()
+        except MeshError as error:
+            raise StoreUnavailable(error.message) from error
         return PlainTextResponse("ok\n")
 
     origins = sorted(cors_origins)
@@ -139,9 +144,10 @@ class Entrance:
 
 
 def hostname(host: str) -> str:
-    """Return the name in a host header, without its port."""
+    """Return the name in a host header, without its port; empty for none."""
     if host.startswith("["):
-        return host.partition("]")[0].removeprefix("[").lower()
+        inside, closed, _ = host.removeprefix("[").partition("]")
+        return inside.lower() if closed else ""
     return host.partition(":")[0].lower()
 
 
@@ -166,6 +172,7 @@ async def _explain(request: Request, error: Exception) -> Response:
         case HTTPException():
             return _response(problem_of_http(error.status_code, error.detail, request_id, error.headers))
         case _:
+            _log.error("http request failed", request_id=request_id, path=request.url.path, exc_info=error)
             return _response(problem_of(InternalFault("internal error"), request_id))
 
 

@@ -30,10 +30,11 @@ class _Server(uvicorn.Server):
 
 
 class _Passing(logging.Handler):
-    """Passes what the server says on to our log."""
+    """Passes what the server says on to our log; what the application raised has been logged there, by its request."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        _log.log(record.levelno, "http server", said=record.getMessage().strip(), exc_info=record.exc_info)
+        if record.exc_info is None or not isinstance(record.exc_info[1], Exception):
+            _log.log(record.levelno, "http server", said=record.getMessage().strip())
 
 
 @asynccontextmanager
