@@ -24,12 +24,12 @@ from bench.remembering import open_remembering
 from bench.results import write_result
 from bench.table import print_figures
 from recallmesh.cli.screen import progress
+from recallmesh.client import Client
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainRequest
 from recallmesh.core.tuning import Budget, RecallTuning
-from recallmesh.mesh import Faces
 from recallmesh.retain.local import LocalExtractor
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
@@ -68,7 +68,7 @@ class Yield:
         }
 
 
-async def retain(faces: Faces, conversation: Conversation, mode: str, made: Yield) -> tuple[BankRef, dict[str, Kept]]:
+async def retain(faces: Client, conversation: Conversation, mode: str, made: Yield) -> tuple[BankRef, dict[str, Kept]]:
     """Retain a conversation in a bank of its own; returns what became of it."""
     bank = BankRef(f"conv-{conversation.name}-{mode}")
     tuning = RetainTuning(mode=ExtractionMode(mode))
@@ -106,7 +106,7 @@ async def retain(faces: Faces, conversation: Conversation, mode: str, made: Yiel
 
 
 async def ask_all(
-    faces: Faces, conversation: Conversation, bank: BankRef, kept: dict[str, Kept], *, whole: bool
+    faces: Client, conversation: Conversation, bank: BankRef, kept: dict[str, Kept], *, whole: bool
 ) -> dict[str, list[tuple[Found, ...]]]:
     """Ask every question; returns how much each pack held, by ranking."""
     judged: dict[str, list[tuple[Found, ...]]] = defaultdict(list)

@@ -18,6 +18,7 @@ from bench.remembering import open_remembering
 from bench.results import write_result
 from bench.table import print_figures
 from recallmesh.cli.screen import progress
+from recallmesh.client import Client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.ledger import MemoryFilter
@@ -25,7 +26,6 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.recall import RecallRequest, Trace, TraceCandidate
 from recallmesh.core.retain import RetainRequest
 from recallmesh.core.tuning import Budget, RecallTuning
-from recallmesh.mesh import Faces
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
 
@@ -58,7 +58,7 @@ class Judged:
     trials: dict[str, list[Trial]] = field(default_factory=lambda: defaultdict(list))
 
 
-async def retain(faces: Faces, conversation: Conversation, mode: ExtractionMode) -> dict[str, Turn]:
+async def retain(faces: Client, conversation: Conversation, mode: ExtractionMode) -> dict[str, Turn]:
     """Retain a conversation, one item a turn; returns the turn of every memory."""
     bank = BankRef(f"conv-{conversation.name}")
     await faces.admin.create_bank(bank, config=BankConfig(retain=RetainTuning(mode=mode)))
@@ -77,7 +77,7 @@ async def retain(faces: Faces, conversation: Conversation, mode: ExtractionMode)
             return turns
 
 
-async def ask(faces: Faces, bank: BankRef, question: Question, tuning: RecallTuning, budget: Budget) -> Trace:
+async def ask(faces: Client, bank: BankRef, question: Question, tuning: RecallTuning, budget: Budget) -> Trace:
     """Ask with a trace, which holds every candidate's place at every stage."""
     request = RecallRequest(
         bank=bank, query=question.text, query_time=question.asked, tuning=tuning, budget=budget, trace=True
@@ -103,7 +103,7 @@ def final_ranking(candidates: Iterable[TraceCandidate]) -> list[str]:
 
 
 async def judge_conversation(
-    faces: Faces, conversation: Conversation, words: argparse.Namespace, judged: Judged
+    faces: Client, conversation: Conversation, words: argparse.Namespace, judged: Judged
 ) -> None:
     """Ask every question both ways and judge every ranking; then under every other setting."""
     turns = await retain(faces, conversation, ExtractionMode(words.mode))

@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from recallmesh import parts
+from recallmesh.client import Client
 from recallmesh.core.encoder import Reranker, RerankerInfo
-from recallmesh.mesh import Faces, open_assembly
+from recallmesh.mesh import open_assembly
 from recallmesh.settings import Settings
 
 
@@ -52,7 +53,7 @@ def _write(pairs: Path | None, held: dict[str, dict[str, float]]) -> None:
 
 
 @asynccontextmanager
-async def open_remembering(settings: Settings, pairs: Path | None = None) -> AsyncIterator[Faces]:
+async def open_remembering(settings: Settings, pairs: Path | None = None) -> AsyncIterator[Client]:
     """Open the mesh in this process, with the settings' reranker remembering; ``pairs`` keeps it from run to run."""
     async with parts.open_reranker_here(settings) as model:
         name = (await model.info()).fingerprint
@@ -61,6 +62,6 @@ async def open_remembering(settings: Settings, pairs: Path | None = None) -> Asy
         reranker = RememberingReranker(model, scores)
         try:
             async with open_assembly(settings, frozenset(), reranker=reranker) as assembly:
-                yield Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+                yield Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         finally:
             _write(pairs, held)

@@ -19,6 +19,7 @@ import grpc
 import grpc.aio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from recallmesh.client import Client, open_client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode
 from recallmesh.core.ledger import MemoryFilter
@@ -26,7 +27,7 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.recall import RecallAnswer, RecallRequest
 from recallmesh.core.retain import RetainAnswer, RetainItem, RetainRequest
 from recallmesh.core.tuning import Budget, RecallTuning
-from recallmesh.mesh import Faces, Part, open_embedded, open_remote
+from recallmesh.mesh import Part, open_embedded
 from recallmesh.rpc.admin import RemoteAdmin
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.recaller import RemoteRecaller
@@ -130,7 +131,7 @@ class Mesh:
     """A running mesh, its faces, and its processes by the name of what they host."""
 
     kind: str
-    faces: Faces
+    faces: Client
     data: Path
     processes: dict[str, Process] = field(default_factory=dict)
     database: str = ""
@@ -157,7 +158,7 @@ class Mesh:
 class Diary:
     """A bank and short words for what tests do with it."""
 
-    faces: Faces
+    faces: Client
     ref: BankRef
 
     async def keep(self, *texts: str, mode: ExtractionMode | None = ExtractionMode.CHUNKS, **item) -> list[str]:
@@ -230,7 +231,7 @@ async def open_in_process(folder: Path) -> AsyncIterator[Mesh]:
 @asynccontextmanager
 async def open_served(folder: Path, environment: Mapping[str, str] | None = None) -> AsyncIterator[Mesh]:
     process = Process(("all",), folder / "data", folder / "all.log", environment or {})
-    async with open_processes({"all": process}), open_remote(process.address) as faces:
+    async with open_processes({"all": process}), open_client(process.address) as faces:
         yield Mesh("one_server", faces, process.data, {"all": process})
 
 
@@ -250,7 +251,7 @@ async def open_nine(folder: Path, more: Mapping[str, str] | None = None) -> Asyn
         async def channel(part: Part):
             return await stack.enter_async_context(open_channel(processes[part].address))
 
-        faces = Faces(
+        faces = Client(
             RemoteRecaller(await channel(Part.RECALL)),
             RemoteRetainer(await channel(Part.RETAIN)),
             RemoteAdmin(await channel(Part.BANK)),

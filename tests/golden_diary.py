@@ -8,11 +8,12 @@ import yaml
 from deployment import Diary
 
 from bench.hashed import HashedEmbedder
+from recallmesh.client import Client
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.operation import OperationState
 from recallmesh.core.recall import PartState
 from recallmesh.core.retain import DeliveryState, RetainItem
-from recallmesh.mesh import Assembly, Faces, open_assembly
+from recallmesh.mesh import Assembly, open_assembly
 from recallmesh.settings import Settings
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -27,8 +28,8 @@ async def opened(settings: Settings, embedder: HashedEmbedder | None = None) -> 
         yield Diary(await faces_of(assembly), REF)
 
 
-async def faces_of(assembly: Assembly) -> Faces:
-    return Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+async def faces_of(assembly: Assembly) -> Client:
+    return Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
 
 
 async def tell(diary: Diary) -> None:

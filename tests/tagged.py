@@ -9,9 +9,10 @@ from itertools import combinations
 from typing import Any
 from uuid import uuid4
 
-from deployment import Faces, until
+from deployment import until
 from hypothesis import strategies as st
 
+from recallmesh.client import Client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.attachment import StoredAttachment, id_of
 from recallmesh.core.bank import BankRef
@@ -179,7 +180,7 @@ def _marked() -> _Writer:
     return pen
 
 
-async def write_marked(faces: Faces, ledger_url: str, ref: BankRef) -> Marked:
+async def write_marked(faces: Client, ledger_url: str, ref: BankRef) -> Marked:
     """Write the memories by the ledger of a mesh, wait until its arms have them, and return what was written.
 
     By the ledger, since no face of the mesh makes observations at will.

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar, cast
 import structlog
 
 from recallmesh import facts, parts, retaining
-from recallmesh.client import Client, open_client
+from recallmesh.client import Client
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.deadline import within
@@ -80,9 +80,6 @@ class Part(StrEnum):
 
 
 ALL_PARTS = frozenset(Part)
-
-
-Faces = Client
 
 
 class Placed(Protocol):
@@ -326,7 +323,7 @@ async def open_assembly(
 
 
 @asynccontextmanager
-async def open_embedded(settings: Settings) -> AsyncIterator[Faces]:
+async def open_embedded(settings: Settings) -> AsyncIterator[Client]:
     """Open the mesh in this process; parts whose settings have an address are there.
 
     A programme that has not configured structlog hears warnings alone, on standard error.
@@ -334,11 +331,4 @@ async def open_embedded(settings: Settings) -> AsyncIterator[Faces]:
     if not structlog.is_configured():
         set_up_logging(level="warning")
     async with open_assembly(settings, frozenset()) as assembly:
-        yield Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
-
-
-@asynccontextmanager
-async def open_remote(address: str) -> AsyncIterator[Faces]:
-    """Talk to a mesh that offers its public services at one address."""
-    async with open_client(address) as client:
-        yield client
+        yield Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())

@@ -18,9 +18,9 @@ import pytest
 from clients.proxy import open_proxy
 from deployment import clean_environment, free_ports
 
+from recallmesh.client import open_client
 from recallmesh.core.bank import DEFAULT_TENANT
 from recallmesh.core.page import PageRequest
-from recallmesh.mesh import open_remote
 from recallmesh.v1 import recall_service_pb2, report_pb2
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +102,7 @@ async def run_tour(client: Client, address: str) -> None:
     assert seen["BankService/CreateBank"] == 1
     assert {call.metadata.get("authorization") for call in ours} == {f"Bearer {KEY}"}
     assert [call.method for call in ours if call.seconds is None] == [], "calls without a deadline"
-    async with open_remote(address) as mesh:
+    async with open_client(address) as mesh:
         banks = await mesh.admin.list_banks(DEFAULT_TENANT, PageRequest(1000))
         assert lines["bank"] not in {bank.ref.bank_id for bank in banks.rows}
 

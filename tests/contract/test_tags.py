@@ -16,6 +16,7 @@ from tagged import EVERY_MODE, INDEXED, MARK, NOW, SUBSETS, TAGS, Marked, marks,
 
 from bench.hashed import HashedEmbedder
 from recallmesh import parts
+from recallmesh.client import Client
 from recallmesh.core.arm import Arm, ArmName, ArmQuery, Hit
 from recallmesh.core.bank import BankRef
 from recallmesh.core.encoder import EmbedKind
@@ -26,7 +27,7 @@ from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, TagNot, TagTest, 
 from recallmesh.core.time import Window
 from recallmesh.core.tuning import RecallTuning
 from recallmesh.core.vectors import VectorQuery
-from recallmesh.mesh import Assembly, Faces, open_assembly
+from recallmesh.mesh import Assembly, open_assembly
 from recallmesh.rpc.admin import host_admin
 from recallmesh.rpc.arm import RemoteArm, host_arms
 from recallmesh.rpc.channel import Channel
@@ -83,7 +84,7 @@ class Bank:
     """A bank of marked texts, the mesh it is in, over the wire, and a recaller whose arms know no tags."""
 
     uid: str
-    faces: Faces
+    faces: Client
     marked: Marked
     assembly: Assembly
     channel: Channel
@@ -118,7 +119,7 @@ async def bank(request, tmp_path_factory) -> AsyncIterator[Bank]:
         open_settings(folder, getattr(request, "param", EMBEDDED)) as mesh_settings,
         open_assembly(mesh_settings, frozenset(), embedder=HashedEmbedder()) as assembly,
     ):
-        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         uid = (await faces.admin.create_bank(REF)).uid
         marked = await write_marked(faces, f"sqlite:///{folder / 'ledger.db'}", REF)
         arms = await assembly.arms()

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from deployment import NOW, Process, clean_environment, open_processes, open_served
 
+from recallmesh.client import open_client
 from recallmesh.core.bank import BankRef
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.page import PageRequest
-from recallmesh.mesh import open_remote
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -90,7 +90,7 @@ def write(path: Path, count: int, *, documents: bool = True) -> Path:
 
 
 async def texts(address: str, bank: str) -> list[str]:
-    async with open_remote(address) as faces:
+    async with open_client(address) as faces:
         found, page = [], PageRequest(1000)
         while True:
             answer = await faces.admin.list_memories(BankRef(bank), MemoryFilter(), page)

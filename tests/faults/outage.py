@@ -25,13 +25,13 @@ from faults.soak import NOW, REF, WRITERS, Served, Tally, Writer, compare, insis
 from store_servers.fleet import Fleet
 from stores import fleet, open_stores
 
+from recallmesh.client import Client, open_client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import MeshError
 from recallmesh.core.recall import PartState, RecallRequest
 from recallmesh.core.retain import DeliveryState, RetainItem, RetainRequest
 from recallmesh.core.tuning import Budget, RecallTuning
-from recallmesh.mesh import Faces, open_remote
 from recallmesh.telemetry.log import set_up_logging
 
 DEADLINE_S = 5.0
@@ -92,7 +92,7 @@ class Asked:
 class Asker:
     """Somebody who asks all the time."""
 
-    faces: Faces
+    faces: Client
     asked: Asked = field(default_factory=Asked)
 
     async def run(self) -> None:
@@ -157,7 +157,7 @@ async def run(data: Path, *, retains: int, outages: Sequence[Outage], seed: int)
     async with (
         open_stores() as environment,
         _open_served(data, environment) as served,
-        open_remote(f"127.0.0.1:{served.port}") as faces,
+        open_client(f"127.0.0.1:{served.port}") as faces,
     ):
         await faces.admin.create_bank(REF)
         writers = [Writer(one, faces, served, tally, random.Random(f"{seed}-{one}"), shared) for one in range(WRITERS)]
@@ -181,7 +181,7 @@ async def run(data: Path, *, retains: int, outages: Sequence[Outage], seed: int)
     return Outcome(tally, memories, time.monotonic() - began, asker.asked, delivered)
 
 
-async def _suffer(outage: Outage, faces: Faces, served: Served, asker: Asker, tally: Tally) -> tuple[float, float]:
+async def _suffer(outage: Outage, faces: Client, served: Served, asker: Asker, tally: Tally) -> tuple[float, float]:
     """Take a server away until recall and retain say so; returns how long recall and deliveries took afterwards."""
     servers = fleet()
     arm = ARMS.get(outage.store)
@@ -227,7 +227,7 @@ async def _is_whole(asked: Asked) -> bool:
     return all(asked.states[arm][PartState.OK] for arm in (ArmName.SEMANTIC, *ARMS.values()))
 
 
-async def _is_pending(faces: Faces, arm: ArmName) -> bool:
+async def _is_pending(faces: Client, arm: ArmName) -> bool:
     """Retain something, and tell whether the answer says that this arm has it not, and the others have."""
     item = RetainItem(("The lighthouse keeper counts the ships.",), time=NOW, document_id=f"told-{time.monotonic_ns()}")
     answer = await faces.retainer.retain(RetainRequest(REF, (item,)))
@@ -236,13 +236,13 @@ async def _is_pending(faces: Faces, arm: ArmName) -> bool:
     return states.pop(arm) is DeliveryState.PENDING and set(states.values()) == {DeliveryState.STORED}
 
 
-async def _is_delivered(faces: Faces) -> bool:
+async def _is_delivered(faces: Client) -> bool:
     """Tell whether what was pending when the server came back is delivered; what is written meanwhile may not be."""
     stats = await faces.admin.bank_stats(REF)
     return stats.pending <= WRITERS * 4
 
 
-async def _is_even(faces: Faces) -> bool:
+async def _is_even(faces: Client) -> bool:
     """Tell whether nothing is under way; what a call left when it was cut off waits until its lease is over."""
     return await is_settled(faces) and not any(one.pending for one in await faces.admin.verify_bank(REF))
 

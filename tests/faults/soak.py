@@ -25,6 +25,7 @@ from deployment import SERVING, every, free_ports, health, until
 
 from bench.hashed import HashedEmbedder
 from recallmesh import parts, retaining
+from recallmesh.client import Client, open_client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import ArmTimeout, ConflictingWrite, DocumentNotFound, Overloaded, StoreUnavailable
@@ -34,7 +35,7 @@ from recallmesh.core.operation import FINISHED, OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import NamedEntity, RetainItem, RetainRequest, UpdateMode
 from recallmesh.core.time import system_clock
-from recallmesh.mesh import Faces, Part, open_assembly, open_remote
+from recallmesh.mesh import Part, open_assembly
 from recallmesh.rpc.server import open_server
 from recallmesh.serve import host
 from recallmesh.settings import load_settings
@@ -154,7 +155,7 @@ class Writer:
     """One of those who write at once: it alone writes its documents, so that it knows what they must say."""
 
     number: int
-    faces: Faces
+    faces: Client
     served: Served
     tally: Tally
     chance: random.Random
@@ -292,7 +293,7 @@ async def run(data: Path, *, retains: int, kills: int, seed: int) -> Outcome:
     shared: dict[str, list[str]] = defaultdict(list)
     try:
         await served.start()
-        async with open_remote(f"127.0.0.1:{served.port}") as faces:
+        async with open_client(f"127.0.0.1:{served.port}") as faces:
             await faces.admin.create_bank(REF)
             writers = [
                 Writer(one, faces, served, tally, random.Random(f"{seed}-{one}"), shared) for one in range(WRITERS)
@@ -333,7 +334,7 @@ async def _kill(served: Served, tally: Tally, chance: random.Random, retains: in
         await served.start()
 
 
-async def is_settled(faces: Faces) -> bool:
+async def is_settled(faces: Client) -> bool:
     states = (OperationState.PENDING, OperationState.RUNNING)
     if (await faces.admin.list_operations(REF, PageRequest(), states)).rows:
         return False
@@ -343,7 +344,7 @@ async def is_settled(faces: Faces) -> bool:
     return not (await faces.admin.list_memories(REF, wanted, PageRequest(1))).rows
 
 
-async def compare(faces: Faces, served: Served, said: dict[str, list[str]], tally: Tally) -> int:
+async def compare(faces: Client, served: Served, said: dict[str, list[str]], tally: Tally) -> int:
     """Hold what the mesh has against what was acknowledged; returns the number of memories."""
     read = partial(faces.admin.list_memories, REF, MemoryFilter())
     memories = await every(lambda page: insist(lambda: read(page), served, tally), size=1000)
@@ -361,7 +362,7 @@ async def compare(faces: Faces, served: Served, said: dict[str, list[str]], tall
     return len(memories)
 
 
-async def _mend(served: Served, faces: Faces, chance: random.Random, tally: Tally) -> dict[str, int]:
+async def _mend(served: Served, faces: Client, chance: random.Random, tally: Tally) -> dict[str, int]:
     """Lose one index and cut another short, see that it is noticed, and repair; returns what was wrong, by arm."""
     served.kill()
     for path in served.data.glob("keyword.db*"):

@@ -20,6 +20,7 @@ from pathlib import Path
 from deployment import until
 
 from bench.hashed import HashedEmbedder
+from recallmesh.client import Client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.ledger import MemoryFilter
@@ -27,7 +28,7 @@ from recallmesh.core.operation import FINISHED
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import NamedEntity, RetainItem, RetainRequest, UpdateMode
 from recallmesh.core.time import system_clock
-from recallmesh.mesh import Assembly, Faces
+from recallmesh.mesh import Assembly
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
 
@@ -123,7 +124,7 @@ def asked(texts, document, request_id="", **more) -> RetainRequest:
     return RetainRequest(REF, given, mode=ExtractionMode.CHUNKS, request_id=request_id, wait=wait)
 
 
-async def _memory(faces: Faces, document="old") -> str:
+async def _memory(faces: Client, document="old") -> str:
     page = await faces.admin.list_memories(REF, MemoryFilter(document_id=document), PageRequest(100))
     return next(memory.id for memory in page.rows if memory.text == OLD[1])
 
@@ -187,7 +188,7 @@ async def do(data: Path, deed: str, steps: Steps) -> None:
     """Do a deed and wait until the outbox is empty; tells when it was answered."""
     async with AsyncExitStack() as stack:
         assembly = SteppedAssembly(settings_of(data), frozenset(), stack, given_embedder=HashedEmbedder(), steps=steps)
-        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         ledger = await assembly.ledger()
         steps.seen.clear()
         await DEEDS[deed](faces)

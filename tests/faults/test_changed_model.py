@@ -10,11 +10,12 @@ from deployment import NOW, Diary
 from structlog.testing import capture_logs
 
 from bench.hashed import HashedEmbedder
+from recallmesh.client import Client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.operation import OperationState
 from recallmesh.core.retain import NamedEntity, RetainItem
-from recallmesh.mesh import Faces, open_assembly
+from recallmesh.mesh import open_assembly
 from recallmesh.settings import load_settings
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
@@ -39,7 +40,7 @@ async def opened(folder: Path, embedder: HashedEmbedder) -> AsyncIterator[tuple[
     settings = load_settings(data=folder, reranker={"backend": "none"}, retain={"outbox_poll_s": 0.05})
     with capture_logs() as logs:
         async with open_assembly(settings, frozenset(), embedder=embedder) as assembly:
-            faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+            faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
             yield Diary(faces, REF), [line for line in logs if line["event"] == SAID]
 
 

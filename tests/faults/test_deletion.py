@@ -13,11 +13,12 @@ from faults.stepping import NEW, OLD, REF, asked, settings_of
 
 from bench.hashed import HashedEmbedder
 from recallmesh import parts, retaining
+from recallmesh.client import Client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.errors import BankNotFound
 from recallmesh.core.page import PageRequest
 from recallmesh.core.time import system_clock
-from recallmesh.mesh import Assembly, Faces, open_assembly
+from recallmesh.mesh import Assembly, open_assembly
 from recallmesh.retain import outbox
 
 pytestmark = pytest.mark.timeout(180)
@@ -63,7 +64,7 @@ def clock(monkeypatch):
 async def opened(data, work):
     """Do some work on a mesh, and close it again: its stores can then be counted."""
     async with open_assembly(settings_of(data), frozenset(), embedder=HashedEmbedder()) as assembly:
-        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         ledger = await assembly.ledger()
 
         async def delivered():

@@ -6,11 +6,11 @@ import shutil
 import pytest
 from deployment import NOW, Process, free_ports, health, open_in_process, open_served, until
 
+from recallmesh.client import open_client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import PartState
 from recallmesh.core.retain import DeliveryState, NamedEntity, RetainItem
 from recallmesh.core.time import Window
-from recallmesh.mesh import open_remote
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -84,7 +84,7 @@ async def test_a_server_lives_answers_and_is_not_ready(tmp_path):
     try:
 
         async def answers():
-            async with open_remote(server.address) as faces:
+            async with open_client(server.address) as faces:
                 return await asked(type(diary)(faces, diary.ref))
 
         async def lives():

@@ -8,13 +8,13 @@ from deployment import Process, free_ports, open_processes, until
 from endpoint import hangs, open_endpoint, says
 from seeing import picture
 
+from recallmesh.client import open_client
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import MeshError
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.operation import OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
-from recallmesh.mesh import open_remote
 
 pytestmark = pytest.mark.timeout(240)
 KEY = "sk-not-for-anyone-1234"
@@ -35,7 +35,7 @@ async def test_what_a_model_was_reading_when_its_process_died_is_read_again_and_
         }
         [port] = free_ports(1)
         process = Process(("all",), tmp_path / "data", tmp_path / "log", own, port)
-        async with open_processes({"all": process}), open_remote(f"127.0.0.1:{port}") as faces:
+        async with open_processes({"all": process}), open_client(f"127.0.0.1:{port}") as faces:
             await faces.admin.create_bank(REF)
             submitted = await faces.retainer.retain(request)
             await until(lambda: _asked(endpoint))

@@ -16,6 +16,7 @@ import qdrant_server
 from deployment import NOW, Diary, free_ports, until
 
 from bench.hashed import HashedEmbedder
+from recallmesh.client import Client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import StoreUnavailable
@@ -23,7 +24,7 @@ from recallmesh.core.operation import OperationState
 from recallmesh.core.recall import PartState
 from recallmesh.core.retain import DeliveryState, RetainItem
 from recallmesh.core.time import Window
-from recallmesh.mesh import Faces, open_assembly
+from recallmesh.mesh import open_assembly
 from recallmesh.settings import load_settings
 from recallmesh.vectors.qdrant import migrate_qdrant, open_qdrant_vectors
 
@@ -85,7 +86,7 @@ async def opened(folder: Path, server: Server) -> AsyncIterator[Diary]:
         temporal=own,
     )
     async with open_assembly(settings, frozenset(), embedder=HashedEmbedder()) as assembly:
-        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         await faces.admin.create_bank(REF)
         yield Diary(faces, REF)
 

@@ -13,12 +13,13 @@ import pytest_asyncio
 from deployment import NOW, Diary, until
 
 from bench.hashed import HashedEmbedder
+from recallmesh.client import Client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.operation import OperationState
 from recallmesh.core.retain import NamedEntity, RetainItem
 from recallmesh.core.tuning import Budget
-from recallmesh.mesh import Faces, open_assembly
+from recallmesh.mesh import open_assembly
 from recallmesh.settings import load_settings
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
@@ -33,7 +34,7 @@ PLACES = ("harbour", "mill", "bakery")
 async def opened(folder: Path) -> AsyncIterator[Diary]:
     settings = load_settings(data=folder, reranker={"backend": "none"}, retain={"outbox_poll_s": 0.05})
     async with open_assembly(settings, frozenset(), embedder=HashedEmbedder()) as assembly:
-        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         yield Diary(faces, REF)
 
 

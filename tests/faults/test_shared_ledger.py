@@ -9,12 +9,13 @@ import pytest_asyncio
 from databases import database
 from deployment import NOW, Diary, Mesh, Process, free_ports, open_processes, until
 
+from recallmesh.client import Client
 from recallmesh.core.bank import ExtractionMode
 from recallmesh.core.errors import MeshError
 from recallmesh.core.operation import OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
-from recallmesh.mesh import Faces, Part
+from recallmesh.mesh import Part
 from recallmesh.rpc.admin import RemoteAdmin
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.recaller import RemoteRecaller
@@ -50,7 +51,7 @@ async def mesh(tmp_path_factory):
                 name: await stack.enter_async_context(open_channel(one.address)) for name, one in processes.items()
             }
             admin, recaller = RemoteAdmin(channels["rest"]), RemoteRecaller(channels["rest"])
-            faces = [Faces(recaller, RemoteRetainer(channels[name]), admin) for name in RETAINERS]
+            faces = [Client(recaller, RemoteRetainer(channels[name]), admin) for name in RETAINERS]
             yield Mesh("two_retainers", faces[0], folder, processes), faces
 
 

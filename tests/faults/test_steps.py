@@ -20,6 +20,7 @@ from faults.stepping import DEEDS, NEW, OLD, REF, asked, delete_memory, settings
 
 from bench.hashed import HashedEmbedder
 from recallmesh import parts, retaining
+from recallmesh.client import Client
 from recallmesh.core.errors import BankNotFound, DocumentNotFound
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.memory import Memory
@@ -27,7 +28,7 @@ from recallmesh.core.operation import OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainAnswer, UpdateMode
 from recallmesh.core.time import system_clock
-from recallmesh.mesh import Faces, open_assembly
+from recallmesh.mesh import open_assembly
 from recallmesh.retain import outbox
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
@@ -44,7 +45,7 @@ PAGE = PageRequest(1000)
 class Found:
     """What a mesh holds that was opened again and left to finish what was begun."""
 
-    faces: Faces
+    faces: Client
     portrait: dict
     settled: Callable[[], Awaitable[object]]
 
@@ -82,7 +83,7 @@ async def begun(tmp_path_factory) -> Path:
     """Data of a bank with one document."""
     data = tmp_path_factory.mktemp("begun") / "data"
     async with open_assembly(settings_of(data), frozenset(), embedder=HashedEmbedder()) as assembly:
-        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         await faces.admin.create_bank(REF)
         await faces.retainer.retain(asked(OLD, "old"))
     return data
@@ -100,7 +101,7 @@ def _later(monkeypatch):
 async def reopened(data: Path, *, equal: bool = True) -> AsyncIterator[Found]:
     """Open a mesh on what is left, and wait until nothing is under way; then every index is ``equal`` to the ledger."""
     async with open_assembly(settings_of(data), frozenset(), embedder=HashedEmbedder()) as assembly:
-        faces = Faces(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
+        faces = Client(await assembly.recaller(), await assembly.retainer(), await assembly.admin())
         ledger = await assembly.ledger()
 
         async def settled():
@@ -113,7 +114,7 @@ async def reopened(data: Path, *, equal: bool = True) -> AsyncIterator[Found]:
         yield Found(faces, await portrait(faces, equal=equal), partial(until, settled, 150))
 
 
-async def at_work(faces: Faces) -> tuple:
+async def at_work(faces: Client) -> tuple:
     states = (OperationState.PENDING, OperationState.RUNNING)
     try:
         return (await faces.admin.list_operations(REF, PAGE, states)).rows
@@ -121,7 +122,7 @@ async def at_work(faces: Faces) -> tuple:
         return ()
 
 
-async def portrait(faces: Faces, *, equal: bool = True) -> dict:
+async def portrait(faces: Client, *, equal: bool = True) -> dict:
     """Return all that can be seen of the bank, without ids and moments; and see that its indexes are equal to it."""
     try:
         comparisons = await faces.admin.verify_bank(REF)
@@ -152,7 +153,7 @@ def names(memory: Memory) -> list[str]:
     return sorted(mention.name for mention in memory.mentions)
 
 
-async def again(faces: Faces, deed: str):
+async def again(faces: Client, deed: str):
     """Do once more what the caller of a killed process does: the same call."""
     match deed:
         case "retain" | "later":
@@ -224,7 +225,7 @@ async def test_whatever_step_the_process_dies_after_it_is_done_once_or_not_at_al
     assert endings[KILLED] > len(steps) // 2
 
 
-async def ids(faces: Faces) -> set[str]:
+async def ids(faces: Client) -> set[str]:
     try:
         return {memory.id for memory in (await faces.admin.list_memories(REF, MemoryFilter(), PAGE)).rows}
     except BankNotFound:

@@ -17,11 +17,12 @@ from deployment import (
     open_served,
 )
 
+from recallmesh.client import open_client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.recall import RecallRequest
 from recallmesh.core.time import Window
 from recallmesh.core.tuning import RecallTuning
-from recallmesh.mesh import Part, open_remote
+from recallmesh.mesh import Part
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.recaller import RemoteRecaller
 
@@ -65,7 +66,7 @@ async def test_what_a_killed_server_had_answered_is_there_after_a_restart(tmp_pa
         process.log.unlink()
         process.start()
         await process.ready()
-        async with open_remote(process.address) as faces:
+        async with open_client(process.address) as faces:
             assert await answers_of(type(diary)(faces, diary.ref)) == before
     assert all(sorted(texts) == sorted(TEXTS) for texts in before.values())
 

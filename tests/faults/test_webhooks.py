@@ -6,11 +6,11 @@ import pytest
 from deployment import NOW, Process, free_ports, open_processes, until
 from receiver import always, open_receiver, take
 
+from recallmesh.client import open_client
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.event import FROM_THE_START, WebhookDraft
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
-from recallmesh.mesh import open_remote
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -23,7 +23,7 @@ async def test_a_post_survives_the_kill_of_its_process_and_is_signed_and_the_wat
     [port] = free_ports(1)
     process = Process(("all",), tmp_path / "data", tmp_path / "log", ALLOWED, port)
     async with open_receiver(always("503 Busy")) as receiver, open_processes({"all": process}):
-        async with open_remote(process.address) as faces:
+        async with open_client(process.address) as faces:
             await faces.admin.create_bank(REF)
             await faces.admin.create_webhook(REF, WebhookDraft(receiver.url(), SECRET))
             item = RetainItem(("The lighthouse has a new lamp.",), time=NOW, document_id="lamp")
@@ -40,7 +40,7 @@ async def test_a_post_survives_the_kill_of_its_process_and_is_signed_and_the_wat
         receiver.answer = take
         process.start()
         await process.ready()
-        async with open_remote(process.address) as faces:
+        async with open_client(process.address) as faces:
 
             async def arrived():
                 [hook] = (await faces.admin.list_webhooks(REF, PageRequest())).rows

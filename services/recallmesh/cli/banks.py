@@ -15,13 +15,13 @@ from recallmesh.cli.moving import export_bank, import_bank
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table, printable
 from recallmesh.cli.tally import count
+from recallmesh.client import Client
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import DEFAULT_TENANT, Bank, BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.errors import MeshError
 from recallmesh.core.operation import OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.tuning import RecallTuning
-from recallmesh.mesh import Faces
 from recallmesh.rpc.text import bank_json, banks_json, effective_json, operation_json, stats_json
 
 
@@ -113,7 +113,7 @@ async def _show(words: argparse.Namespace, banks: Admin) -> None:
         )
 
 
-async def _show_effective(words: argparse.Namespace, faces: Faces) -> None:
+async def _show_effective(words: argparse.Namespace, faces: Client) -> None:
     """Show what is in force: of retain the bank tells it, of recall the service that ranks."""
     bank = await faces.admin.get_bank(BankRef(words.bank))
     effective = await faces.recaller.resolve_tuning(bank.ref, RecallTuning())

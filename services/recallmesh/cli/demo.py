@@ -28,13 +28,14 @@ from recallmesh.cli.page.document import check_place, write_page
 from recallmesh.cli.screen import console
 from recallmesh.cli.stream import Cut, packets
 from recallmesh.cli.tally import Tally, summary
+from recallmesh.client import Client
 from recallmesh.client.batch import SIZE, Batch
 from recallmesh.client.load import Load
 from recallmesh.core.bank import BankRef
 from recallmesh.core.recall import RecallRequest
 from recallmesh.core.retain import RetainAnswer
 from recallmesh.core.tuning import Budget
-from recallmesh.mesh import Faces, open_embedded
+from recallmesh.mesh import open_embedded
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
 
@@ -88,7 +89,7 @@ async def _open_folder(kept: Path | None) -> AsyncIterator[Path]:
         yield Path(made)
 
 
-async def _retain(screen: Console, faces: Faces) -> None:
+async def _retain(screen: Console, faces: Client) -> None:
     lines = files("recallmesh.cli").joinpath("demo.jsonl").read_bytes().splitlines(keepends=True)
     items = [item for _, item in read_items(lines)]
     first, last = items[0].time, items[-1].time
@@ -120,14 +121,14 @@ def _request(question: str) -> RecallRequest:
     return RecallRequest(bank=BankRef(BANK), query=question, query_time=ASKED, max_tokens=400, budget=Budget.LOW)
 
 
-async def _ask(screen: Console, faces: Faces, question: str, why: str) -> None:
+async def _ask(screen: Console, faces: Client, question: str, why: str) -> None:
     screen.print()
     screen.print(Text(question, style="bold"))
     screen.print(Text(why, style="italic dim"))
     print_answer(screen, await faces.recaller.recall(_request(question)), most=SHOWN)
 
 
-async def _explain(screen: Console, faces: Faces, page: Path | None) -> None:
+async def _explain(screen: Console, faces: Client, page: Path | None) -> None:
     question, _ = QUESTIONS[-1]
     screen.print()
     screen.print(Text(f"And why these? The trace of {question!r}:", style="bold"))

@@ -17,12 +17,12 @@ from recallmesh.cli.meter import Meter, metering, tell_pause
 from recallmesh.cli.note import About, Note, note_path, read_note
 from recallmesh.cli.stream import Cut, packets
 from recallmesh.cli.tally import Tally
+from recallmesh.client import Client
 from recallmesh.client.batch import SIZE, Batch
 from recallmesh.client.load import Load
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import DefenseBlocked, FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.retain import RetainAnswer
-from recallmesh.mesh import Faces
 from recallmesh.settings import load_settings
 
 STDIN = 0
@@ -33,7 +33,7 @@ TOLD = 20
 """Wrong lines of a file that are told at once."""
 
 
-async def feed(words: argparse.Namespace, faces: Faces, tally: Tally) -> None:
+async def feed(words: argparse.Namespace, faces: Client, tally: Tally) -> None:
     """Retain every line; the bank is there.
 
     Raises:
@@ -57,7 +57,7 @@ async def feed(words: argparse.Namespace, faces: Faces, tally: Tally) -> None:
     note.forget()
 
 
-def _load(words: argparse.Namespace, faces: Faces, note: Note, meter: Meter, tally: Tally) -> Load:
+def _load(words: argparse.Namespace, faces: Client, note: Note, meter: Meter, tally: Tally) -> Load:
     def kept(batch: Batch, answer: RetainAnswer) -> None:
         note.answered(batch)
         tally.add(answer, batch)
@@ -135,7 +135,7 @@ def _check_lines(stream: BinaryIO) -> None:
     stream.seek(0)
 
 
-async def _note(words: argparse.Namespace, faces: Faces) -> Note:
+async def _note(words: argparse.Namespace, faces: Client) -> Note:
     """Return the note to go on from, or a new one."""
     about = About(_place(words), words.bank, _file(words))
     shape = f"mode={words.mode or ''} tags={sorted(set(words.tags))} skip_bad={words.skip_bad}"

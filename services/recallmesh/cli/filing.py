@@ -16,16 +16,16 @@ from recallmesh.cli.lines import moment
 from recallmesh.cli.meter import tell_pause
 from recallmesh.cli.screen import printable
 from recallmesh.cli.tally import Tally
+from recallmesh.client import Client
 from recallmesh.client.batch import Batch
 from recallmesh.client.load import Load
 from recallmesh.core.admin import Documents
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import DocumentNotFound, InvalidArgument, MeshError
 from recallmesh.core.retain import RetainAnswer
-from recallmesh.mesh import Faces
 
 
-async def keep_files(words: argparse.Namespace, faces: Faces, tally: Tally) -> None:
+async def keep_files(words: argparse.Namespace, faces: Client, tally: Tally) -> None:
     """Retain every file that can be read; the others are told, counted as skipped, and left out."""
     filing = _Filing(words, faces.admin, tally)
     load = Load(

@@ -9,9 +9,9 @@ from collections.abc import Coroutine
 from typing import Any
 
 from recallmesh.cli.places import open_place
+from recallmesh.client import Client
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.extra import needing
-from recallmesh.mesh import Faces
 from recallmesh.serve import check_listen
 from recallmesh.tools import BankChoice, Ports, Toolbox
 
@@ -40,7 +40,7 @@ async def run(words: argparse.Namespace) -> int:
     return 0
 
 
-def _toolbox(words: argparse.Namespace, faces: Faces) -> Toolbox:
+def _toolbox(words: argparse.Namespace, faces: Client) -> Toolbox:
     banks = BankChoice(tuple(dict.fromkeys(words.bank)), create=words.create_bank)
     ports = Ports(faces.recaller, faces.retainer, faces.admin)
     return Toolbox(ports, banks, read_only=words.read_only)

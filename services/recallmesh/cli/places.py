@@ -5,20 +5,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from recallmesh.cli.address import KEY, address_of, check_address, folder, key_of_caller
+from recallmesh.client import Client, open_client
 from recallmesh.core.credential import bearing
-from recallmesh.mesh import Faces, open_embedded, open_remote
+from recallmesh.mesh import open_embedded
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
 
 
 @asynccontextmanager
-async def open_place(words: argparse.Namespace) -> AsyncIterator[Faces]:
+async def open_place(words: argparse.Namespace) -> AsyncIterator[Client]:
     """Open the mesh that the command line names: ``--server``, else RECALLMESH_SERVER, else one in this process."""
     set_up_logging(level="warning")
     address = address_of(words)
     if address:
         check_address(address, words)
-        async with open_remote(address) as faces:
+        async with open_client(address) as faces:
             with bearing(key_of_caller(), KEY):
                 yield faces
     else:
