@@ -64,7 +64,7 @@ outages: $(DEV_STAMP) ## 5,000 retains while servers are stopped, paused and kil
 	@$(SERVERS) run -- $(BIN)/python tests/faults/outage.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(SEED),--seed $(SEED))
 
 clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ and run it against a mesh
-	@$(BIN)/python -m pytest -m clients
+	@$(BIN)/python -m pytest tests/clients
 
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
