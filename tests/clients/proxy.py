@@ -13,12 +13,13 @@ OWN = ("grpc-", "user-agent", "content-type", "te")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call as it came: ``seconds`` until its deadline, if it has one; whether it was refused."""
+    """One call as it came: ``seconds`` until its deadline, if it has one; whether it was refused; what it sent."""
 
     method: str
     metadata: Mapping[str, str | bytes]
     seconds: float | None
     refused: bool
+    sent: list[bytes] = field(default_factory=list)
 
 
 @dataclass
@@ -50,11 +51,12 @@ class Proxy(grpc.GenericRpcHandler):
         refuse = method in self.refused
         metadata = tuple((key, value) for key, value in context.invocation_metadata() if not key.startswith(OWN))
         seconds = context.time_remaining()
-        self.calls.append(Call(method, dict(metadata), seconds, refuse))
+        made = Call(method, dict(metadata), seconds, refuse)
+        self.calls.append(made)
         if refuse:
             self.refused.remove(method)
             await context.abort(grpc.StatusCode.UNAVAILABLE, "refused once")
-        call = self.channel.stream_stream(method)(requests, timeout=seconds, metadata=metadata)
+        call = self.channel.stream_stream(method)(_kept(requests, made.sent), timeout=seconds, metadata=metadata)
         try:
             async for answer in call:
                 await context.write(answer + self.added.get(method, b""))
@@ -63,6 +65,12 @@ class Proxy(grpc.GenericRpcHandler):
             await context.abort(error.code(), error.details() or "", tuple(error.trailing_metadata() or ()))
         finally:
             call.cancel()
+
+
+async def _kept(requests: AsyncIterator[bytes], sent: list[bytes]) -> AsyncIterator[bytes]:
+    async for request in requests:
+        sent.append(request)
+        yield request
 
 
 @asynccontextmanager

@@ -50,6 +50,7 @@ async def test_every_kind_of_call_passes_with_its_metadata_and_its_trailers():
         assert [one async for one in both] == [b"a", b"b"]
     assert [call.metadata["authorization"] for call in proxy.calls] == ["mine", "k", "k", "k"]
     assert all(0 < call.seconds < 6 for call in proxy.calls)
+    assert [call.sent for call in proxy.calls] == [[b"a"], [b"a"], [b"a"], [b"a", b"b"]]
 
 
 async def test_a_call_without_a_deadline_is_seen_as_one():
