@@ -9,7 +9,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::Status;
 use tonic::body::Body;
 
-use crate::calls::too_late;
+use crate::calls::{lost, too_late};
 
 /// What a server answers, until the deadline.
 pub struct Bounded {
@@ -30,7 +30,7 @@ impl HttpBody for Bounded {
 
     fn poll_frame(mut self: Pin<&mut Self>, to: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(to) {
-            return Poll::Ready(frame);
+            return Poll::Ready(frame.map(|one| one.map_err(lost)));
         }
         self.over.as_mut().poll(to).map(|()| Some(Err(too_late())))
     }

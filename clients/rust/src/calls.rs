@@ -160,7 +160,7 @@ fn again(parts: &Parts, message: &Bytes) -> Request<Body> {
 /// Read an answer to its end, where its code is.
 async fn whole(answer: Answer) -> Result<(Code, Response<Body>), Status> {
     let (parts, body) = answer?.into_parts();
-    let body = body.collect().await?;
+    let body = body.collect().await.map_err(lost)?;
     let code = body.trailers().and_then(code_of).or_else(|| code_of(&parts.headers)).unwrap_or(Code::Unknown);
     Ok((code, Response::from_parts(parts, Body::new(body))))
 }
@@ -180,7 +180,18 @@ fn failed<E: Into<Box<dyn Error + Send + Sync>>>(error: E) -> Status {
         }
         cause = one.source();
     }
-    Status::from_error(error)
+    lost(Status::from_error(error))
+}
+
+/// A status that the transport made, and not the server: where tonic knows nothing the connection broke, which the other
+/// libraries of gRPC call UNAVAILABLE.
+pub(crate) fn lost(status: Status) -> Status {
+    if status.code() != Code::Unknown {
+        return status;
+    }
+    let mut unavailable = Status::unavailable(format!("the connection to the mesh was lost: {}", status.message()));
+    unavailable.set_source(Arc::new(status));
+    unavailable
 }
 
 /// A key as it is sent. What is wrong with one is said without it: it may be one that was mistyped.

@@ -1,8 +1,8 @@
 //! What every call goes through, on a service that answers what a test tells it to.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::future::{Future, pending};
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -16,11 +16,14 @@ use recallmesh_client::v1::{
     RecallStreamRequest, RetainRequest,
 };
 use recallmesh_client::{Mesh, Options, Policy, reason};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tonic::body::Body;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 use tower_service::Service;
+
+/// What ends a test that would wait for ever; the clock stands still until nothing else is left to do.
+const AGES: Duration = Duration::from_secs(86_400);
 
 /// What the service does with a call.
 enum Turn {
@@ -28,6 +31,10 @@ enum Turn {
     Answer(RecallResponse),
     /// Answer, and never end.
     Hang(RecallResponse),
+    /// Answer, and lose the connection before the end.
+    Tear(RecallResponse),
+    /// Lose the connection.
+    Lose,
     /// Never answer.
     Silence,
 }
@@ -63,10 +70,10 @@ impl Server {
 
 impl Service<Request<Body>> for Server {
     type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
@@ -81,6 +88,11 @@ impl Service<Request<Body>> for Server {
                 Turn::Fail(status) => status.into_http(),
                 Turn::Answer(answer) => grpc(Body::new(framed(&answer).with_trailers(async { Some(Ok(ok())) }))),
                 Turn::Hang(answer) => grpc(Body::new(framed(&answer).with_trailers(pending()))),
+                Turn::Tear(answer) => {
+                    let torn = async { Some(Err(Status::unknown("reading from the connection"))) };
+                    grpc(Body::new(framed(&answer).map_err(|never| match never {}).with_trailers(torn)))
+                }
+                Turn::Lose => return Err(io::Error::other("connection reset")),
                 Turn::Silence => pending().await,
             })
         })
@@ -120,6 +132,19 @@ async fn what_may_be_repeated_is_repeated_as_it_was_until_it_succeeds() {
     let messages = server.messages();
     assert_eq!(messages.len(), 3);
     assert!(messages.iter().all(|message| *message == messages[0] && !message.is_empty()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_lost_is_unavailable_and_the_call_repeated() {
+    let answer = RecallResponse { token_count: 7, ..Default::default() };
+    let server =
+        Server::new([Turn::Lose, Turn::Tear(answer.clone()), Turn::Answer(answer.clone()), Turn::Tear(answer.clone())]);
+    let mesh = server.mesh(Options::default());
+    assert_eq!(mesh.recall().recall(question()).await.unwrap().into_inner(), answer);
+    // A stream has given what it gave: it is the caller's to begin anew.
+    let mut answers = mesh.recall().recall_stream(RecallStreamRequest::default()).await.unwrap().into_inner();
+    assert!(answers.message().await.unwrap().is_some());
+    assert_eq!(answers.message().await.unwrap_err().code(), Code::Unavailable);
 }
 
 #[tokio::test(start_paused = true)]
@@ -185,7 +210,8 @@ async fn a_repeat_has_what_is_left_of_the_time() {
 async fn a_server_that_does_not_answer_is_left_at_the_deadline() {
     let begun = Instant::now();
     let server = Server::new([Turn::Silence]);
-    let status = server.mesh(Options::default()).recall().recall(question()).await.unwrap_err();
+    let mut recall = server.mesh(Options::default()).recall();
+    let status = timeout(AGES, recall.recall(question())).await.unwrap().unwrap_err();
     assert_eq!(status.code(), Code::DeadlineExceeded);
     assert_eq!(begun.elapsed().as_secs(), 30);
 }
@@ -196,7 +222,8 @@ async fn a_server_that_hangs_in_a_stream_is_left_at_the_deadline() {
     let mesh = server.mesh(Options { stream_timeout: Duration::from_secs(5), ..Options::default() });
     let mut answers = mesh.recall().recall_stream(RecallStreamRequest::default()).await.unwrap().into_inner();
     assert!(answers.message().await.unwrap().is_some());
-    assert_eq!(answers.message().await.unwrap_err().code(), Code::DeadlineExceeded);
+    let status = timeout(AGES, answers.message()).await.unwrap().unwrap_err();
+    assert_eq!(status.code(), Code::DeadlineExceeded);
 }
 
 #[tokio::test]
