@@ -28,6 +28,8 @@ const AGES: Duration = Duration::from_secs(86_400);
 /// What the service does with a call.
 enum Turn {
     Fail(Status),
+    /// Fail behind the headers, as a server does that had begun.
+    FailLate(Status),
     Answer(RecallResponse),
     /// Answer, and never end.
     Hang(RecallResponse),
@@ -86,6 +88,10 @@ impl Service<Request<Body>> for Server {
             let turn = server.turns.lock().unwrap().pop_front().expect("one call more than the test expects");
             Ok(match turn {
                 Turn::Fail(status) => status.into_http(),
+                Turn::FailLate(status) => {
+                    let (parts, _) = status.into_http::<Body>().into_parts();
+                    grpc(Body::new(http_body_util::Full::default().with_trailers(async { Some(Ok(parts.headers)) })))
+                }
                 Turn::Answer(answer) => grpc(Body::new(framed(&answer).with_trailers(async { Some(Ok(ok())) }))),
                 Turn::Hang(answer) => grpc(Body::new(framed(&answer).with_trailers(pending()))),
                 Turn::Tear(answer) => {
@@ -126,7 +132,8 @@ fn question() -> RecallRequest {
 #[tokio::test(start_paused = true)]
 async fn what_may_be_repeated_is_repeated_as_it_was_until_it_succeeds() {
     let answer = RecallResponse { token_count: 7, ..Default::default() };
-    let server = Server::new([unavailable(), unavailable(), Turn::Answer(answer.clone())]);
+    let late = Turn::FailLate(Status::unavailable("not now"));
+    let server = Server::new([unavailable(), late, Turn::Answer(answer.clone())]);
     let came = server.mesh(Options::default()).recall().recall(question()).await.unwrap().into_inner();
     assert_eq!(came, answer);
     let messages = server.messages();

@@ -187,7 +187,7 @@ class Sending {
     ended: AbortSignal,
   ): Promise<void> {
     for await (const request of requests) {
-      if (ended.aborted) return;
+      // Nothing is written to a call that has ended, and what would wait for room is thrown out by the signal.
       if (!call.write(write(request))) await once(call, "drain", { signal: ended });
     }
     call.end();

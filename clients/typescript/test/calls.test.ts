@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
@@ -267,22 +268,31 @@ test("requests that fail end the call, and theirs is the error", async () => {
   await assert.rejects(mesh.retain.retainStream(unreadable()), RangeError);
 });
 
-test("a server that ends the call ends the sending", async () => {
-  const mesh = await serve({
-    retainBulk: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => call.emit("error", { code: grpc.status.UNAVAILABLE }),
-  });
-  let stopped: () => void = () => {};
-  const sentNoMore = new Promise<void>((resolve) => (stopped = resolve));
-  async function* endless() {
-    try {
-      for (;;) yield { retain: { bankId: "x".repeat(1_000_000) } };
-    } finally {
-      stopped();
+for (const [kind, size] of [["that waits for room", 1_000_000], ["that waits for its source", 1]] as const) {
+  test(`a server that ends the call ends a sending ${kind}`, { timeout: 20_000 }, async () => {
+    const mesh = await serve({
+      retainBulk: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => call.emit("error", { code: grpc.status.UNAVAILABLE }),
+    });
+    let stopped: () => void = () => {};
+    const sentNoMore = new Promise<void>((resolve) => (stopped = resolve));
+    let taken = 0;
+    async function* endless() {
+      try {
+        for (;;) {
+          taken += 1;
+          yield { retain: { bankId: "x".repeat(size) } };
+          await setImmediate();
+        }
+      } finally {
+        stopped();
+      }
     }
-  }
-  const read = async () => {
-    for await (const _ of mesh.retain.retainBulk(endless())) assert.fail("there is no answer");
-  };
-  assert.equal((await failure(read())).codeName, "UNAVAILABLE");
-  await sentNoMore;
-});
+    const read = async () => {
+      for await (const _ of mesh.retain.retainBulk(endless())) assert.fail("there is no answer");
+    };
+    assert.equal((await failure(read())).codeName, "UNAVAILABLE");
+    const before = taken;
+    await sentNoMore;
+    assert.ok(taken <= before + 1, `${taken - before} were taken for nobody`);
+  });
+}
