@@ -1,7 +1,6 @@
 """The page of a trace in a real browser, without a network: it works, and no memory's text can do anything."""
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -10,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, async_playwright
+from browsing import open_browser
+from playwright.async_api import Page
 
 from recallmesh.cli.page.document import write_page
 from recallmesh.core.arm import ArmName
@@ -31,9 +31,6 @@ from recallmesh.core.tuning import RecallTuning
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Without these a headless browser looks for its maker's hosts at every start.
-QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 NOW = datetime(2026, 10, 6, 7, tzinfo=UTC)
 MANY = 2000
@@ -58,29 +55,15 @@ class Seen:
         return self.page
 
 
-@pytest.fixture(scope="module")
-def program():
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        wanted = f"no browser: one of {', '.join(BROWSERS)} is needed to look at the page"
-        if os.environ.get("CI") == "true":
-            pytest.fail(wanted)
-        pytest.skip(wanted)
-    return found
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def seen(program):
-    rights = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    async with async_playwright() as driver:
-        browser = await driver.chromium.launch(executable_path=program, args=[*QUIET, *rights])
+async def seen():
+    async with open_browser() as browser:
         context = await browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
         looked = Seen(await context.new_page())
         looked.page.on("console", lambda line: looked.said.append(f"{line.type}: {line.text}"))
         looked.page.on("pageerror", lambda error: looked.said.append(str(error)))
         looked.page.on("request", lambda asked: looked.said.append(asked.url) if "file:" not in asked.url else None)
         yield looked
-        await browser.close()
 
 
 def candidate(place):
