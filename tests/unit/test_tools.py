@@ -391,6 +391,21 @@ async def test_a_list_shows_what_may_be_seen_and_how_to_go_on(agent):
     assert text(await client.call_tool("list", {"tags": ["x"]})) == "No memories like that."
 
 
+async def test_pages_that_tags_leave_empty_are_passed_over(agent):
+    class Sparse(Mesh):
+        async def list_documents(self, ref, page, *, visible):
+            place = int(page.after or 0)
+            rows = (Document("seventh", NOW, NOW),) if place == 7 else ()
+            return Page(rows, "" if place == 9 else str(place + 1))
+
+    client = agent(Sparse())
+    first = (await client.call_tool("list", {"what": "documents", "tags": ["a"]})).structured_content
+    assert ([one["id"] for one in first["documents"]], first["next"]) == (["seventh"], "8")
+    last = await client.call_tool("list", {"what": "documents", "tags": ["a"], "after": "8"})
+    assert text(last) == "No documents any more."
+    assert last.structured_content == {"notes": []}
+
+
 async def test_a_list_keeps_to_its_tokens_and_shows_one_at_least(agent):
     client = agent()
     for room, shown in ((1, 1), (12, 1), (20, 1), (21, 2)):

@@ -119,10 +119,21 @@ async def _page(
     asked: AskedList, read: Callable[[PageRequest], Awaitable[Page[Row]]], tokens_of: Callable[[Row], int]
 ) -> Page[Row]:
     """Return as many rows as there is room for, and at least one if there is any."""
-    page = await read(PageRequest(asked.limit, asked.after))
+    page, after = await _some(read, asked.limit, asked.after)
     fitting = _fitting([tokens_of(row) for row in page.rows], asked.max_tokens)
+    if fitting == len(page.rows):
+        return page
     # What to go on from is known to whoever keeps the list alone, so that a shorter page is asked for, not cut.
-    return page if fitting == len(page.rows) else await read(PageRequest(fitting, asked.after))
+    return (await _some(read, fitting, after))[0]
+
+
+async def _some(read: Callable[[PageRequest], Awaitable[Page[Row]]], size: int, after: str) -> tuple[Page[Row], str]:
+    """Return the first page that has a row, or the last one, and what it came after: tags may leave pages empty."""
+    page = await read(PageRequest(size, after))
+    while page.next_after and not page.rows:
+        after = page.next_after
+        page = await read(PageRequest(size, after))
+    return page, after
 
 
 def _fitting(sizes: Sequence[int], room: int) -> int:
