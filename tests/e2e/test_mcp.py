@@ -51,6 +51,13 @@ async def spoken_to(*words, environment=None):
         yield client
 
 
+async def started(*words, stdout=-1):
+    """Start the command with nobody who speaks with it, but its standard input open."""
+    return await asyncio.create_subprocess_exec(
+        COMMAND, "mcp", *map(str, words), stdin=-1, stdout=stdout, stderr=-1, env=clean_environment()
+    )
+
+
 @dataclass
 class Offer:
     """``recallmesh mcp --listen`` as a process of its own."""
@@ -146,9 +153,9 @@ async def test_an_agent_remembers_on_files_and_the_next_one_finds_it(tmp_path):
         assert text(await client.call_tool("recall", {"query": "q"})) == "Nothing is remembered here yet."
         await the_whole_round(client)
         # A folder has one process: who comes second is told, and offers nothing.
-        second = await asyncio.to_thread(command, *words)
-        assert (second.returncode, second.stdout) == (1, b"")
-        assert b"another process" in second.stderr
+        second = await started(*words)
+        assert (await second.wait(), await second.stdout.read()) == (1, b"")
+        assert b"another process" in await second.stderr.read()
         await client.call_tool(
             "retain", {"content": "Élodie: 私の猫は「ミケ」です。 🐈 Zoë naïve.", "document_id": "ユ/1"}
         )
@@ -299,18 +306,6 @@ async def test_a_page_of_another_site_is_refused(offer):
         assert (await http.get(offer.url.removesuffix("/mcp"))).status_code == 404
 
 
-def command(*words, stdin=b"", environment=None, **more):
-    return subprocess.run(
-        [COMMAND, "mcp", *map(str, words)],
-        input=stdin,
-        capture_output=True,
-        env=clean_environment(environment),
-        check=False,
-        timeout=120,
-        **more,
-    )
-
-
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -337,18 +332,7 @@ async def test_nothing_but_the_protocol_is_on_standard_output_whatever_comes_in(
         b'{"jsonrpc": "2.0", "id": 5, "method": "tools/list"}',
     ]
     # Nothing listens there: what is asked for is told to be out of reach, the protocol goes on.
-    running = await asyncio.create_subprocess_exec(
-        COMMAND,
-        "mcp",
-        "--server",
-        "127.0.0.1:1",
-        "--bank",
-        "b",
-        stdin=-1,
-        stdout=-1,
-        stderr=-1,
-        env=clean_environment(),
-    )
+    running = await started("--server", "127.0.0.1:1", "--bank", "b")
     running.stdin.write(b"\n".join(lines) + b"\n")
     answers = {}
     async with asyncio.timeout(START_S):
@@ -366,9 +350,7 @@ async def test_nothing_but_the_protocol_is_on_standard_output_whatever_comes_in(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_process_that_is_told_to_end_does_so_although_its_agent_says_nothing(number):
-    running = await asyncio.create_subprocess_exec(
-        COMMAND, "mcp", "--server", "127.0.0.1:1", stdin=-1, stdout=-1, stderr=-1, env=clean_environment()
-    )
+    running = await started("--server", "127.0.0.1:1")
     running.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
     async with asyncio.timeout(START_S):
         assert json.loads(await running.stdout.readline())["id"] == 1
@@ -379,9 +361,7 @@ async def test_a_process_that_is_told_to_end_does_so_although_its_agent_says_not
 
 async def test_an_agent_that_goes_away_without_a_word_ends_the_process():
     read, write = os.pipe()
-    running = await asyncio.create_subprocess_exec(
-        COMMAND, "mcp", "--server", "127.0.0.1:1", stdin=-1, stdout=write, stderr=-1, env=clean_environment()
-    )
+    running = await started("--server", "127.0.0.1:1", stdout=write)
     os.close(write)
     os.close(read)
     running.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")

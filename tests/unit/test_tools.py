@@ -146,10 +146,15 @@ class Mesh:
         return Page((TagCount("family", 1), TagCount("pets", 2)))
 
 
+def reaching(mesh):
+    async def ports():
+        return Ports(mesh, mesh, mesh)
+
+    return ports
+
+
 def toolbox(mesh, *banks, **more):
-    return Toolbox(
-        Ports(mesh, mesh, mesh), BankChoice(banks or ("diary",), more.pop("create", False)), now=lambda: NOW, **more
-    )
+    return Toolbox(reaching(mesh), BankChoice(banks or ("diary",), more.pop("create", False)), now=lambda: NOW, **more)
 
 
 @dataclass(frozen=True)
@@ -538,7 +543,7 @@ async def test_one_bank_is_no_argument_and_several_are_a_choice(agent):
 
 async def test_without_a_choice_each_call_names_a_bank_and_learns_which_there_are():
     mesh = Mesh(banks={"diary", "shared"})
-    async with Client(build_server(Toolbox(Ports(mesh, mesh, mesh)))) as client:
+    async with Client(build_server(Toolbox(reaching(mesh)))) as client:
         for tool in (await client.list_tools()).tools:
             assert "bank" in tool.input_schema["required"]
         missing = await client.call_tool("recall", {"query": "q"})

@@ -46,7 +46,9 @@ class Porter:
 async def served(recaller):
     listening, stop = socket.create_server(("127.0.0.1", 0)), asyncio.Event()
     host = f"127.0.0.1:{listening.getsockname()[1]}"
-    app = http_app(Toolbox(Ports(recaller, None, None), BankChoice(("b",))), [host])
+    reached = asyncio.get_running_loop().create_future()
+    reached.set_result(Ports(recaller, None, None))
+    app = http_app(Toolbox(lambda: asyncio.shield(reached), BankChoice(("b",))), [host])
     serving = asyncio.create_task(serve_http(app, [listening], stop))
     try:
         yield f"http://{host}{PATH}"

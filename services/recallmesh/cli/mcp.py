@@ -5,17 +5,23 @@ import asyncio
 import signal
 import socket
 import sys
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
+from recallmesh.cli.address import KEY, address_of, key_of_caller
 from recallmesh.cli.places import open_place
-from recallmesh.client import Client
+from recallmesh.core.credential import bearing
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.extra import needing
 from recallmesh.serve import check_listen
 from recallmesh.tools import BankChoice, Ports, Toolbox
 
 BACKLOG = 128
+GREETING_S = 0.2
+"""What an agent that has just started this process gets, in seconds, to be answered before the models are loaded: that
+takes two seconds of a processor, and some agents give up after ten on a machine that is busy with starting them all."""
 FROM_A_TERMINAL = """\
 recallmesh: this speaks the Model Context Protocol on standard input and output: an agent starts it
   how an agent is told to: recallmesh mcp --help      stop: Ctrl-C"""
@@ -28,22 +34,58 @@ async def run(words: argparse.Namespace) -> int:
 
     sockets = [_socket(words.listen)] if words.listen else []
     stop = _told_to_stop()
-    async with open_place(words) as faces:
-        toolbox = _toolbox(words, faces)
-        if not sockets:
-            await _serve_stdio(mcp.serve_stdio(toolbox), stop)
+    async with _opening(words, 0.0 if sockets else GREETING_S) as opening:
+        banks = BankChoice(tuple(dict.fromkeys(words.bank)), create=words.create_bank)
+        toolbox = Toolbox(opening.ports, banks, read_only=words.read_only)
+        if sockets:
+            await _until(stop, opening.keeping, opening.ports())
+            host, port = words.listen.rpartition(":")[0], sockets[0].getsockname()[1]
+            hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+            if not stop.is_set():
+                print(f"recallmesh offers tools on http://{host}:{port}{mcp.PATH}", flush=True)
+            await uvicorn.serve_http(mcp.http_app(toolbox, hosts), sockets, stop)
             return 0
-        host, port = words.listen.rpartition(":")[0], sockets[0].getsockname()[1]
-        hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
-        print(f"recallmesh offers tools on http://{host}:{port}{mcp.PATH}", flush=True)
-        await uvicorn.serve_http(mcp.http_app(toolbox, hosts), sockets, stop)
+        if sys.stdin.isatty():
+            print(FROM_A_TERMINAL, file=sys.stderr)
+        # What is served in this context bears it; over HTTP each request bears its own.
+        with bearing(key_of_caller() if address_of(words) else "", KEY):
+            await _until(stop, opening.keeping, mcp.serve_stdio(toolbox))
     return 0
 
 
-def _toolbox(words: argparse.Namespace, faces: Client) -> Toolbox:
-    banks = BankChoice(tuple(dict.fromkeys(words.bank)), create=words.create_bank)
-    ports = Ports(faces.recaller, faces.retainer, faces.admin)
-    return Toolbox(ports, banks, read_only=words.read_only)
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A mesh that is being opened, and then kept open."""
+
+    opened: asyncio.Future[Ports]
+    keeping: asyncio.Task[None]
+
+    async def ports(self) -> Ports:
+        """Wait until it is open."""
+        return await asyncio.shield(self.opened)
+
+
+@asynccontextmanager
+async def _opening(words: argparse.Namespace, after_s: float) -> AsyncIterator[Opening]:
+    """Open the mesh after so many seconds, beside what is done meanwhile; one task opens and closes it."""
+    opened: asyncio.Future[Ports] = asyncio.get_running_loop().create_future()
+    closing = asyncio.Event()
+
+    async def keep() -> None:
+        await asyncio.sleep(after_s)
+        async with open_place(words) as faces:
+            opened.set_result(Ports(faces.recaller, faces.retainer, faces.admin))
+            await closing.wait()
+
+    keeping = asyncio.create_task(keep())
+    try:
+        yield Opening(opened, keeping)
+    finally:
+        closing.set()
+        if not opened.done():
+            keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
 
 
 def _socket(listen: str) -> socket.socket:
@@ -78,18 +120,18 @@ def _told_to_stop() -> asyncio.Event:
     return stop
 
 
-async def _serve_stdio(serving: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
-    """Serve until the agent has closed its end, or the process is told to stop."""
-    if sys.stdin.isatty():
-        print(FROM_A_TERMINAL, file=sys.stderr)
-    work, stopping = asyncio.create_task(serving), asyncio.create_task(stop.wait())
-    await asyncio.wait((work, stopping), return_when=asyncio.FIRST_COMPLETED)
+async def _until(stop: asyncio.Event, keeping: asyncio.Task[None], work: Coroutine[Any, Any, object]) -> None:
+    """Do some work until it is done, the process is told to stop, or the mesh could not be opened, which is raised."""
+    working, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    done, _ = await asyncio.wait((working, stopping, keeping), return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
-    work.cancel()
+    working.cancel()
     try:
-        await work
+        await working
     except* BrokenPipeError:
         # The agent went away without a word.
         pass
     except* asyncio.CancelledError:
         pass
+    if keeping in done:
+        keeping.result()

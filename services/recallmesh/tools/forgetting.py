@@ -9,7 +9,7 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MemoryNotFound
 from recallmesh.core.memory import Memory
 from recallmesh.tools.shown import counted
-from recallmesh.tools.tool import Asked, Hints, Progress, Reply, Told, Tool
+from recallmesh.tools.tool import Asked, Hints, Ports, Progress, Reply, Told, Tool
 
 MOST = 50
 """Memories that one call may forget."""
@@ -57,11 +57,7 @@ class ForgetTool(Tool[AskedForget]):
     asked: ClassVar = AskedForget
     told: ClassVar = ToldForget
 
-    def __init__(self, admin: Admin) -> None:
-        """Delete from what this administers."""
-        self._admin = admin
-
-    async def run(self, bank: BankRef, asked: AskedForget, progress: Progress | None) -> Reply:
+    async def run(self, ports: Ports, bank: BankRef, asked: AskedForget, progress: Progress | None) -> Reply:
         """Delete it.
 
         Raises:
@@ -73,33 +69,35 @@ class ForgetTool(Tool[AskedForget]):
         if bool(asked.memory_ids) == bool(asked.document_id):
             raise InvalidArgument(FieldViolation("memory_ids", "is required, or document_id in its place; not both"))
         if asked.document_id:
-            return await self._forget_document(bank, asked.document_id)
-        return await self._forget_memories(bank, list(dict.fromkeys(asked.memory_ids)), progress)
+            return await _forget_document(ports.admin, bank, asked.document_id)
+        return await _forget_memories(ports.admin, bank, list(dict.fromkeys(asked.memory_ids)), progress)
 
-    async def _forget_document(self, bank: BankRef, document_id: str) -> Reply:
-        count = await self._admin.delete_document(bank, document_id)
-        text = f"Deleted document {document_id} and its {counted(count, 'memory', 'memories')}."
-        return Reply(text, ToldForget(notes=[], memory_count=count, document_id=document_id))
 
-    async def _forget_memories(self, bank: BankRef, ids: list[str], progress: Progress | None) -> Reply:
-        gone: list[Forgotten] = []
-        strange: list[str] = []
-        for place, one in enumerate(ids):
-            try:
-                memory = await self._admin.get_memory(bank, one)
-                await self._admin.delete_memory(bank, one)
-            except MemoryNotFound:
-                strange.append(one)
-            else:
-                gone.append(_forgotten(memory))
-            if progress is not None:
-                await progress(place + 1.0, float(len(ids)), f"{len(gone)} deleted")
-        if not gone:
-            raise MemoryNotFound(", ".join(strange))
-        notes = [f"Not there, so not deleted: {', '.join(strange)}."] if strange else []
-        rows = [f"- {one.text} (id {one.id})" for one in gone]
-        head = f"Deleted {counted(len(gone), 'memory', 'memories')}:"
-        return Reply("\n".join([head, *rows, *notes]), ToldForget(notes=notes, memory_count=len(gone), forgotten=gone))
+async def _forget_document(admin: Admin, bank: BankRef, document_id: str) -> Reply:
+    count = await admin.delete_document(bank, document_id)
+    text = f"Deleted document {document_id} and its {counted(count, 'memory', 'memories')}."
+    return Reply(text, ToldForget(notes=[], memory_count=count, document_id=document_id))
+
+
+async def _forget_memories(admin: Admin, bank: BankRef, ids: list[str], progress: Progress | None) -> Reply:
+    gone: list[Forgotten] = []
+    strange: list[str] = []
+    for place, one in enumerate(ids):
+        try:
+            memory = await admin.get_memory(bank, one)
+            await admin.delete_memory(bank, one)
+        except MemoryNotFound:
+            strange.append(one)
+        else:
+            gone.append(_forgotten(memory))
+        if progress is not None:
+            await progress(place + 1.0, float(len(ids)), f"{len(gone)} deleted")
+    if not gone:
+        raise MemoryNotFound(", ".join(strange))
+    notes = [f"Not there, so not deleted: {', '.join(strange)}."] if strange else []
+    rows = [f"- {one.text} (id {one.id})" for one in gone]
+    head = f"Deleted {counted(len(gone), 'memory', 'memories')}:"
+    return Reply("\n".join([head, *rows, *notes]), ToldForget(notes=notes, memory_count=len(gone), forgotten=gone))
 
 
 def _forgotten(memory: Memory) -> Forgotten:

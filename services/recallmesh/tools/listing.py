@@ -5,7 +5,6 @@ from typing import ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from recallmesh.core.admin import Admin
 from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Document
 from recallmesh.core.entity import TagCount
@@ -16,7 +15,7 @@ from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.tags import EVERYTHING, TagLeaf, TagMode, TagTest
 from recallmesh.tools.recalling import LIMIT, LIMIT_MOST, MAX_TOKENS, Tags
 from recallmesh.tools.shown import ShownMemory, counted, lines, shown_memory
-from recallmesh.tools.tool import Asked, Hints, Progress, Reply, Told, Tool
+from recallmesh.tools.tool import Asked, Hints, Ports, Progress, Reply, Told, Tool
 from recallmesh.tools.when import minute
 
 Row = TypeVar("Row")
@@ -78,11 +77,7 @@ class ListTool(Tool[AskedList]):
     asked: ClassVar = AskedList
     told: ClassVar = ToldList
 
-    def __init__(self, admin: Admin) -> None:
-        """List what this administers."""
-        self._admin = admin
-
-    async def run(self, bank: BankRef, asked: AskedList, progress: Progress | None) -> Reply:  # noqa: ARG002 - too short
+    async def run(self, ports: Ports, bank: BankRef, asked: AskedList, progress: Progress | None) -> Reply:  # noqa: ARG002 - too short
         """Return a page of it."""
         _check(asked)
         visible: TagTest = TagLeaf(frozenset(asked.tags), TagMode.ANY_STRICT) if asked.tags else EVERYTHING
@@ -90,19 +85,19 @@ class ListTool(Tool[AskedList]):
             case "memories":
                 wanted = MemoryFilter(states=VISIBLE_STATES, tags=visible, document_id=asked.document_id)
                 memories = await _page(
-                    asked, lambda page: self._admin.list_memories(bank, wanted, page), lambda one: one.tokens
+                    asked, lambda page: ports.admin.list_memories(bank, wanted, page), lambda one: one.tokens
                 )
                 shown = [shown_memory(memory) for memory in memories.rows]
                 return _reply(asked, ToldList(notes=[], memories=shown, next=memories.next_after), lines(shown))
             case "documents":
                 documents = await _page(
-                    asked, lambda page: self._admin.list_documents(bank, page, visible=visible), _row_tokens
+                    asked, lambda page: ports.admin.list_documents(bank, page, visible=visible), _row_tokens
                 )
                 rows = [_document(document) for document in documents.rows]
                 told = ToldList(notes=[], documents=rows, next=documents.next_after)
                 return _reply(asked, told, map(_document_line, rows))
             case "tags":
-                counts = await _page(asked, lambda page: self._admin.list_tags(bank, page), _row_tokens)
+                counts = await _page(asked, lambda page: ports.admin.list_tags(bank, page), _row_tokens)
                 tags = [_tag(row) for row in counts.rows]
                 told = ToldList(notes=[], tags=tags, next=counts.next_after)
                 return _reply(asked, told, (f"- {tag.tag} ({_memories(tag.memory_count)})" for tag in tags))

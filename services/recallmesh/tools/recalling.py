@@ -13,7 +13,7 @@ from recallmesh.core.time import Clock
 from recallmesh.tools.argument import Moment
 from recallmesh.tools.missing import missing
 from recallmesh.tools.shown import ShownMemory, counted, lines, shown_memory
-from recallmesh.tools.tool import Asked, Hints, Progress, Reply, Told, Tool
+from recallmesh.tools.tool import Asked, Hints, Ports, Progress, Reply, Told, Tool
 from recallmesh.tools.when import stretch
 
 MAX_TOKENS = 2048
@@ -72,12 +72,11 @@ class RecallTool(Tool[AskedRecall]):
     asked: ClassVar = AskedRecall
     told: ClassVar = ToldRecall
 
-    def __init__(self, recaller: Recaller, *, now: Clock) -> None:
-        """Ask this recaller; ``now`` is the asker's clock, with the asker's UTC offset."""
-        self._recaller = recaller
+    def __init__(self, now: Clock) -> None:
+        """Ask at this clock's time, the asker's, with the asker's UTC offset."""
         self._now = now
 
-    async def run(self, bank: BankRef, asked: AskedRecall, progress: Progress | None) -> Reply:
+    async def run(self, ports: Ports, bank: BankRef, asked: AskedRecall, progress: Progress | None) -> Reply:
         """Ask; with ``progress`` tell when all has been searched."""
         request = RecallRequest(
             bank,
@@ -88,19 +87,20 @@ class RecallTool(Tool[AskedRecall]):
             tags=TagLeaf(frozenset(asked.tags), TagMode.ANY_STRICT) if asked.tags else EVERYTHING,
         )
         if progress is None:
-            return reply_of(await self._recaller.recall(request))
-        return reply_of(await self._followed(request, progress))
+            return reply_of(await ports.recaller.recall(request))
+        return reply_of(await _followed(ports.recaller, request, progress))
 
-    async def _followed(self, request: RecallRequest, progress: Progress) -> RecallAnswer:
-        await progress(0.0, STEPS, "searching by meaning, words, names and time")
-        async with aclosing(self._recaller.stream(request)) as told:
-            async for one in told:
-                if one.stage is RecallStage.FINAL:
-                    await progress(STEPS, STEPS, f"{counted(len(one.answer.memories), 'memory', 'memories')} chosen")
-                    return one.answer
-                found = len(one.answer.memories) + one.answer.omitted
-                await progress(1.0, STEPS, f"{counted(found, 'memory', 'memories')} found, reading the best")
-        raise RecallUnavailable("the answer ended before it was whole")
+
+async def _followed(recaller: Recaller, request: RecallRequest, progress: Progress) -> RecallAnswer:
+    await progress(0.0, STEPS, "searching by meaning, words, names and time")
+    async with aclosing(recaller.stream(request)) as told:
+        async for one in told:
+            if one.stage is RecallStage.FINAL:
+                await progress(STEPS, STEPS, f"{counted(len(one.answer.memories), 'memory', 'memories')} chosen")
+                return one.answer
+            found = len(one.answer.memories) + one.answer.omitted
+            await progress(1.0, STEPS, f"{counted(found, 'memory', 'memories')} found, reading the best")
+    raise RecallUnavailable("the answer ended before it was whole")
 
 
 def reply_of(answer: RecallAnswer) -> Reply:

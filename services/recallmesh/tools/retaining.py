@@ -14,7 +14,6 @@ from recallmesh.core.limits import REQUEST_ID_BYTES
 from recallmesh.core.retain import (
     DeliveryState,
     RetainAnswer,
-    Retainer,
     RetainItem,
     RetainRequest,
     UpdateMode,
@@ -24,7 +23,7 @@ from recallmesh.tools.argument import Moment
 from recallmesh.tools.missing import ARMS
 from recallmesh.tools.recalling import Tags
 from recallmesh.tools.shown import counted, is_made_up
-from recallmesh.tools.tool import Asked, Hints, Progress, Reply, Told, Tool
+from recallmesh.tools.tool import Asked, Hints, Ports, Progress, Reply, Told, Tool
 
 ITEM = "items[0]."
 """What the mesh calls the one item of a call; the tool's arguments are that item's."""
@@ -84,22 +83,19 @@ class RetainTool(Tool[AskedRetain]):
     asked: ClassVar = AskedRetain
     told: ClassVar = ToldRetain
 
-    def __init__(
-        self, retainer: Retainer, *, now: Clock, new_request_id: Callable[[], str] = lambda: uuid4().hex
-    ) -> None:
-        """Keep by this retainer; ``now`` is the speaker's clock, with the speaker's UTC offset."""
-        self._retainer = retainer
+    def __init__(self, now: Clock, new_request_id: Callable[[], str] = lambda: uuid4().hex) -> None:
+        """Keep as said at this clock's time, the speaker's, with the speaker's UTC offset."""
         self._now = now
         self._new_request_id = new_request_id
 
-    async def run(self, bank: BankRef, asked: AskedRetain, progress: Progress | None) -> Reply:
+    async def run(self, ports: Ports, bank: BankRef, asked: AskedRetain, progress: Progress | None) -> Reply:
         """Keep it; an error whose outcome is unclear says how to repeat the call safely."""
         if progress is not None:
             await progress(0.0, 1.0, "reading it and keeping what it says")
         item = _item(asked, asked.time or self._now())
         request = RetainRequest(bank, (item,), asked.request_id or self._new_request_id())
         try:
-            answer = await self._retainer.retain(request)
+            answer = await ports.retainer.retain(request)
         except InvalidArgument as error:
             raise InvalidArgument(*map(_renamed, error.violations)) from error
         except MeshError as error:

@@ -6,7 +6,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from recallmesh.core.admin import Admin
 from recallmesh.core.bank import BankRef
+from recallmesh.core.recall import Recaller
+from recallmesh.core.retain import Retainer
 
 Progress = Callable[[float, float, str], Awaitable[None]]
 """Tells who waits how far the work is: steps done, of how many, and what comes next in words."""
@@ -31,6 +34,15 @@ class Told(BaseModel):
 
 
 A_contra = TypeVar("A_contra", bound=Asked, contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What the tools work on."""
+
+    recaller: Recaller
+    retainer: Retainer
+    admin: Admin
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +82,7 @@ class Tool(Generic[A_contra]):
     asked: ClassVar[type[Asked]]
     told: ClassVar[type[Told]]
 
-    async def run(self, bank: BankRef, asked: A_contra, progress: Progress | None) -> Reply:
+    async def run(self, ports: Ports, bank: BankRef, asked: A_contra, progress: Progress | None) -> Reply:
         """Do it; ``progress`` is absent where nobody asked to be told.
 
         Raises:

@@ -1,18 +1,16 @@
 """The tools that one agent is given, and how a call of one is carried out."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import structlog
 
-from recallmesh.core.admin import Admin
+from recallmesh.core.admin import Banks
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import BankNotFound, MeshError
-from recallmesh.core.recall import Recaller
-from recallmesh.core.retain import Retainer
 from recallmesh.core.time import Clock, system_clock
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
@@ -23,7 +21,7 @@ from recallmesh.tools.forgetting import ForgetTool
 from recallmesh.tools.listing import ListTool
 from recallmesh.tools.recalling import RecallTool
 from recallmesh.tools.retaining import RetainTool
-from recallmesh.tools.tool import Progress, Reply, Tool
+from recallmesh.tools.tool import Ports, Progress, Reply, Tool
 
 INSTRUCTIONS = """\
 Long-term memory that outlives this conversation. Recall before you answer or decide about anything that may have come \
@@ -40,15 +38,6 @@ READING = "You can read it alone. "
 _log = structlog.get_logger("recallmesh.tools")
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """What the tools work on."""
-
-    recaller: Recaller
-    retainer: Retainer
-    admin: Admin
-
-
 def local_clock() -> datetime:
     """Return now with the UTC offset of this machine: "yesterday" is its user's."""
     return system_clock().astimezone()
@@ -63,9 +52,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools, which banks they work on, and whether any of them may change something."""
+    """The tools, which banks they work on, and whether any of them may change something.
 
-    ports: Ports
+    ``ports`` waits for the mesh to be there: an agent is answered at once when it asks what there is.
+    """
+
+    ports: Callable[[], Awaitable[Ports]]
     banks: BankChoice = ANY
     read_only: bool = False
     now: Clock = local_clock
@@ -74,19 +66,14 @@ class Toolbox:
 
     def __post_init__(self) -> None:
         """Make the tools."""
-        made: tuple[Tool[Any], ...] = (
-            RecallTool(self.ports.recaller, now=self.now),
-            RetainTool(self.ports.retainer, now=self.now),
-            ListTool(self.ports.admin),
-            ForgetTool(self.ports.admin),
-        )
+        made: tuple[Tool[Any], ...] = (RecallTool(self.now), RetainTool(self.now), ListTool(), ForgetTool())
         kept = {tool.name: tool for tool in made if tool.hints.read_only or not self.read_only}
         object.__setattr__(self, "tools", kept)
 
     @property
     def instructions(self) -> str:
         """What a model is told of all tools together."""
-        return INSTRUCTIONS.format(writing=READING if self.read_only else WRITING)
+        return INSTRUCTIONS.format(writing=READING if self.read_only else WRITING).strip()
 
     def schema(self, tool: Tool[Any]) -> dict[str, Any]:
         """Return the JSON schema of a tool's arguments."""
@@ -107,23 +94,24 @@ class Toolbox:
             _log.info("tool called", tool=name, state=state, ms=round((time.perf_counter() - began) * 1000, 1))
 
     async def _called(self, tool: Tool[Any], arguments: Mapping[str, Any], progress: Progress | None) -> Reply:
-        bank, rest = await self.banks.taken(arguments, self.ports.admin)
+        ports = await self.ports()
+        bank, rest = await self.banks.taken(arguments, ports.admin)
         asked = read(tool.asked, rest)
         try:
-            return await tool.run(bank, asked, progress)
+            return await tool.run(ports, bank, asked, progress)
         except BankNotFound as error:
             if not self.banks.create or tool.hints.destructive:
-                error.add_note(await self._no_bank(bank))
+                error.add_note(await self._no_bank(bank, ports.admin))
                 raise
             if tool.hints.read_only:
                 return Reply(NOTHING, tool.told.model_validate({"notes": [NOTHING], "memories": []}))
-        await self.banks.made(bank, self.ports.admin)
+        await self.banks.made(bank, ports.admin)
         # Progress only ever grows: what was told before must not be told again.
-        return await tool.run(bank, asked, None)
+        return await tool.run(ports, bank, asked, None)
 
-    async def _no_bank(self, bank: BankRef) -> str:
+    async def _no_bank(self, bank: BankRef, banks: Banks) -> str:
         if self.banks.create:
             return NOTHING
-        if not self.banks.names and (close := await likely(bank, self.ports.admin)):
+        if not self.banks.names and (close := await likely(bank, banks)):
             return f"Did you mean {close}?"
         return f"Tell your user that it has to be made: recallmesh bank create {bank.bank_id}"
