@@ -16,6 +16,9 @@ from recallmesh.v1 import bank_service_pb2
 
 KINDS = {"Recall": 30, "RecallStream": 30, "Retain": 120, "RetainBulk": 3600, "ImportBank": 3600, "WatchEvents": 3600}
 
+NOBODYS = grpc.ssl_channel_credentials()
+"""Speaks TLS, which the servers here do not."""
+
 
 @dataclass
 class Ear(grpc.GenericRpcHandler):
@@ -54,10 +57,11 @@ class Ear(grpc.GenericRpcHandler):
 
 
 @asynccontextmanager
-async def open_ear(vain=0):
+async def open_ear(vain=0, credentials=None):
     server, ear = grpc.aio.server(), Ear(vain)
     server.add_generic_rpc_handlers((ear,))
-    port = server.add_insecure_port("127.0.0.1:0")
+    listen = "127.0.0.1:0"
+    port = server.add_secure_port(listen, credentials) if credentials else server.add_insecure_port(listen)
     await server.start()
     yield ear, f"127.0.0.1:{port}"
     await server.stop(None)
@@ -120,6 +124,18 @@ async def test_a_call_that_may_be_repeated_is_made_again():
     async with open_ear(vain=2) as (ear, address), open_client(address) as mesh:
         await mesh.admin.get_bank(mesh.bank("b").ref)
         assert len(ear.heard["GetBank"]) == 3
+
+
+async def test_a_channel_is_secured_by_the_credentials_that_are_given():
+    # Of gRPC's kinds of credentials the one that needs no certificates.
+    there, here = grpc.local_server_credentials(), grpc.local_channel_credentials()
+    async with open_ear(credentials=there) as (ear, address), open_client(address, key="k", credentials=here) as mesh:
+        await mesh.admin.get_bank(mesh.bank("b").ref)
+        assert ear.heard["GetBank"][0][0] == "Bearer k"
+    async with open_ear() as (ear, address), open_client(address, key="k", credentials=NOBODYS) as mesh:
+        with pytest.raises(StoreUnavailable):
+            await mesh.admin.get_bank(mesh.bank("b").ref)
+        assert ear.heard == {}
 
 
 async def test_a_mesh_that_is_not_there_is_said_to_be_away_at_once():
