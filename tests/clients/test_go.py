@@ -9,7 +9,7 @@ GO = Client(
     build=(("go", "vet", ".", "./cmd/..."), ("go", "test", "."), ("go", "build", "-o", "bin/tour", "./cmd/tour")),
     command=("bin/tour",),
 )
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
 
 
 async def test_the_tour_in_go_does_all_that_a_client_has_to(served):

@@ -11,7 +11,7 @@ JAVA = Client(
     build=(("mvn", "-B", "-q", "-ntp", "package"),),
     command=("java", "-cp", os.pathsep.join(("target/classes", "target/lib/*")), "io.recallmesh.tour.Tour"),
 )
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
 
 
 async def test_the_tour_in_java_does_all_that_a_client_has_to(served):

@@ -34,7 +34,7 @@ print(json.dumps({
     "mesh": importlib.util.find_spec("recallmesh.mesh") is not None,
 }))
 """
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
 
 
 async def test_the_tour_in_python_does_all_that_a_client_has_to(served):

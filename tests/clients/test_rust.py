@@ -12,7 +12,7 @@ RUST = Client(
     ),
     command=("target/debug/examples/tour",),
 )
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
 
 
 async def test_the_tour_in_rust_does_all_that_a_client_has_to(served):

@@ -9,7 +9,7 @@ TYPESCRIPT = Client(
     build=(("npm", "test"),),
     command=("node", "dist/tour/tour.js"),
 )
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
 
 
 async def test_the_tour_in_typescript_does_all_that_a_client_has_to(served):
