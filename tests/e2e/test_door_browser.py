@@ -48,7 +48,7 @@ async def test_a_page_of_a_site_that_is_let_in_asks_and_listens():
         page = await browser.new_page()
         await page.goto(site)
         async with open_bed(echo, cors_origins=(site,)) as bed:
-            assert await page.evaluate(ASK, [bed.address, "application/json"]) == [200, "made", '{"n":1}']
+            assert await page.evaluate(ASK, [bed.address, "application/json"]) == [200, "made", '{"n":1}\n']
         async with open_bed(two, cors_origins=(site,)) as bed:
             said = []
             page.on("console", lambda line: said.append(f"{line.type}: {line.text}"))

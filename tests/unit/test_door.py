@@ -136,10 +136,12 @@ async def test_a_bug_is_a_problem_that_says_nothing_and_is_logged(capsys):
     assert "r-9" in said
 
 
-async def test_every_answer_has_the_request_id():
+async def test_every_answer_has_the_request_id_and_is_kept_out_of_caches():
     async with open_bed(echo) as bed:
         for path in ("/", "/livez", "/readyz", "/openapi.json", "/nothing", "/t.S/Get"):
-            assert (await bed.client.get(path)).headers["x-request-id"] == "made"
+            told = (await bed.client.get(path)).headers
+            assert (told["x-request-id"], told["cache-control"]) == ("made", "no-store")
+            assert told["x-content-type-options"] == "nosniff"
 
 
 async def test_answers_that_come_in_a_stream_are_events_with_an_end():

@@ -79,7 +79,7 @@ class Calls:
             if method.answers_stream:
                 await self._events(answers, caller, send)
             else:
-                answer = await anext(answers)
+                answer = await anext(answers) + b"\n"
                 await send(_start(JSON[0], **{"content-length": str(len(answer))}))
                 await send(_part(answer, more=False))
 
@@ -88,7 +88,7 @@ class Calls:
         try:
             await listener.come(FIRST_S, self._leaving.streams)
             listener.check()
-            await send(_start(event.MEDIA_TYPE, **{"cache-control": "no-store", "x-accel-buffering": "no"}))
+            await send(_start(event.MEDIA_TYPE, **{"x-accel-buffering": "no"}))
             try:
                 while (answer := await self._next(listener, send)) is not None:
                     await send(_part(event.message(answer)))

@@ -35,6 +35,8 @@ OTHER = "other"
 LOCALHOST = "localhost"
 ASKING_HEADERS = ("authorization", "content-type", "x-request-id", "x-recallmesh-tenant", "x-request-timeout-ms")
 TOLD_HEADERS = ("x-request-id", "retry-after")
+ANSWERING = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+"""What every answer says: memories belong in nobody's cache, and what is no script is not to be guessed to be one."""
 FRONT = """\
 recallmesh: the JSON door
 
@@ -122,6 +124,8 @@ class Entrance:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 told = MutableHeaders(scope=message)
+                for name, value in ANSWERING.items():
+                    told.setdefault(name, value)
                 told["x-request-id"] = caller.request_id
                 if self._leaving.told.is_set():
                     told["connection"] = "close"
@@ -177,4 +181,4 @@ async def _explain(request: Request, error: Exception) -> Response:
 
 
 def _response(problem: Problem) -> Response:
-    return Response(problem.written(), problem.status, dict(problem.headers), media_type=MEDIA_TYPE)
+    return Response(problem.written() + b"\n", problem.status, dict(problem.headers), media_type=MEDIA_TYPE)
