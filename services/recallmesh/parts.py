@@ -5,6 +5,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -268,7 +269,10 @@ async def open_recaller(
             times=times,
             tokens=tokens,
             now=system_clock,
-            defaults=settings.recall.defaults(),
+            # In one process the graph's question is at the vectors first.
+            defaults=replace(
+                settings.recall.defaults(), head_start_s=settings.recall.head_start_s if settings.graph.address else 0.0
+            ),
         )
 
 

@@ -38,6 +38,7 @@ from recallmesh.core.errors import (
 from recallmesh.core.memory import FactType
 from recallmesh.core.recall import PartState, RecallRequest
 from recallmesh.core.tuning import Budget, MinScores, RecallTuning
+from recallmesh.recall.plan import RecallDefaults
 
 
 async def test_every_arm_is_asked_once_for_what_the_request_says():
@@ -238,3 +239,19 @@ async def test_the_embedder_is_asked_once_how_its_cosines_scatter():
     for _ in range(3):
         await recaller.recall(RecallRequest(REF, "what happened"))
     assert here.embedder.described == 1
+
+
+async def test_a_graph_in_another_process_is_asked_before_the_semantic_arm():
+    here = mesh(defaults=RecallDefaults(head_start_s=0.05))
+    asking = asyncio.create_task(here.recall())
+    await here.arms[G].begun.wait()
+    assert here.arms[S].queries == []
+    answer = await asking
+    assert len(here.arms[S].queries) == 1
+    assert next(report for report in answer.arms if report.arm is S).latency.total_seconds() < 0.05
+
+
+async def test_without_a_graph_to_be_asked_nobody_waits_for_it():
+    here = mesh(defaults=RecallDefaults(head_start_s=60))
+    await here.recall(tuning=RecallTuning(arms=frozenset({S, K})))
+    assert len(here.arms[S].queries) == 1

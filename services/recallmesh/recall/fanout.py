@@ -54,9 +54,13 @@ class Found:
 class FanOut:
     """Searches by every arm; an arm that fails costs its hits alone."""
 
-    def __init__(self, arms: Mapping[ArmName, Arm], embedder: Embedder | None) -> None:
-        """Take the arms that there are, and what knows how the cosines of its vectors scatter."""
+    def __init__(self, arms: Mapping[ArmName, Arm], embedder: Embedder | None, *, head_start_s: float = 0.0) -> None:
+        """Take the arms that there are, and what knows how the cosines of its vectors scatter.
+
+        ``head_start_s`` is how long the semantic arm is asked after the graph arm, seconds.
+        """
         self._arms = arms
+        self._head_start_s = head_start_s
         self._embedder = embedder
         self._spread: float | None = None
 
@@ -126,6 +130,9 @@ class FanOut:
             min_score=search.floors.get(name),
             strategy=search.strategies.get(name, ""),
         )
+        if name is ArmName.SEMANTIC and self._head_start_s and ArmName.GRAPH in search.enabled & self._arms.keys():
+            # Else its question is at the vectors first, and the graph, for which all wait, waits for it.
+            await asyncio.sleep(self._head_start_s)
         begun = perf_counter()
         try:
             with within(_left(search.arms_by)):

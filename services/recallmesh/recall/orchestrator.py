@@ -56,7 +56,7 @@ class Orchestrator:
     ) -> None:
         """Take the parts; ``embedder`` and ``reranker`` may be absent for good."""
         self._ledger = ledger
-        self._fanout = FanOut(arms, embedder)
+        self._fanout = FanOut(arms, embedder, head_start_s=defaults.head_start_s)
         self._assembly = Assembly(ledger, tokens)
         self._embedder = embedder
         self._reranker = reranker

@@ -17,13 +17,16 @@ class RecallDefaults:
     """How the recall service ranks where neither request nor bank says otherwise; the fields are those of its settings.
 
     ``timeout_s`` bounds a call that came without a deadline. The three shares say by which part of the call's time the
-    query is embedded and read for a time, the arms have answered, and the reranker has.
+    query is embedded and read for a time, the arms have answered, and the reranker has. ``head_start_s`` is how long
+    the semantic arm's question to the vectors waits for that of a graph arm which is a service of its own: it comes by
+    way of another process, and takes longest of all.
     """
 
     timeout_s: float = 30.0
     embed_share: float = 0.3
     arms_share: float = 0.5
     rerank_share: float = 0.9
+    head_start_s: float = 0.0
     query_tokens: int = QUERY_TOKENS
     arms: frozenset[ArmName] = frozenset(ArmName)
     reranking: bool = True
