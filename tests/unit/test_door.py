@@ -109,6 +109,18 @@ async def test_a_body_that_is_too_large_is_refused_and_the_connection_lives():
         assert bed.gateway.asked == [Written(b"{}")]
 
 
+async def test_a_body_that_does_not_come_is_not_waited_for_for_ever(monkeypatch):
+    monkeypatch.setattr("recallmesh.door.calls.BODY_S", 0.1)
+    async with open_bed(echo) as bed:
+        reader, writer = await asyncio.open_connection(*bed.address.split(":"))
+        writer.write(b"POST /t.S/Put HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n")
+        writer.write(b"content-length: 9\r\n\r\n{}")
+        assert b" 408 " in await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+    assert bed.gateway.asked == []
+
+
 @pytest.mark.parametrize(
     ("error", "status"), [(BankNotFound("b"), 404), (StoreUnavailable("away"), 503), (Overloaded("full"), 429)]
 )
@@ -304,6 +316,22 @@ async def test_a_call_in_hand_is_finished_when_the_door_leaves():
     await client.aclose()
     with pytest.raises(OSError, match="Connect call failed"):
         await asyncio.open_connection(*bed.address.split(":"))
+
+
+async def test_a_stream_that_is_never_silent_is_told_that_the_door_leaves():
+    async def busy(_asked):
+        while True:
+            await asyncio.sleep(0.001)
+            yield b'{"n":1}'
+
+    async with open_bed(busy, grace_s=1) as bed:
+        client = open_client(bed.address)
+        listening = asyncio.create_task(client.get("/t.S/Watch"))
+        await bed.gateway.begun.wait()
+    *told, (kind, problem) = events((await listening).text)
+    assert told
+    assert (kind, problem["reason"]) == ("problem", "STORE_UNAVAILABLE")
+    await client.aclose()
 
 
 async def test_a_stream_that_has_no_end_is_told_that_the_door_leaves():

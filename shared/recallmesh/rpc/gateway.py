@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
-from recallmesh.core.gateway import Asked, Caller, Method
+from recallmesh.core.gateway import Asked, Caller, Method, Parameters
 from recallmesh.rpc.blame import json_path
 from recallmesh.rpc.channel import Channel
 from recallmesh.rpc.door import Door
@@ -205,7 +205,7 @@ class _Sending(_Asking):
 
 async def _messages(asked: AsyncIterator[Asked], kind: type[Message]) -> AsyncIterator[Message]:
     async for one in asked:
-        small = not hasattr(one, "text") or len(one.text) <= BESIDE_BYTES
+        small = isinstance(one, Parameters) or len(one.text) <= BESIDE_BYTES
         yield message_from_json(one, kind) if small else await asyncio.to_thread(message_from_json, one, kind)
 
 
