@@ -7,11 +7,19 @@ from contextlib import aclosing, asynccontextmanager
 import grpc.aio
 import pytest
 
-from recallmesh.core.errors import ArmTimeout, InvalidArgument, MeshError, Overloaded
+from recallmesh.core.errors import (
+    ArmTimeout,
+    ConflictingWrite,
+    InvalidArgument,
+    MeshError,
+    Overloaded,
+    StoreUnavailable,
+)
 from recallmesh.core.gateway import Caller, Gateway, Parameters, Written
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.door import Door, DoorLimits
 from recallmesh.rpc.gateway import JsonGateway
+from recallmesh.rpc.status import status_from_error
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed_gateway import ObservedGateway
 from recallmesh.v1 import bank_service_pb2 as bank_pb
@@ -57,12 +65,16 @@ class Retaining(retain_service_pb2_grpc.RetainServiceServicer):
     def __init__(self):
         self.came = []
         self.whole = False
+        self.refuses = False
         self.begun = asyncio.Event()
         self.ended = asyncio.Event()
         self.room = asyncio.Semaphore(1000)
 
     async def RetainStream(self, requests, context):  # noqa: N802
-        del context
+        if self.refuses:
+            await anext(aiter(requests))
+            status = status_from_error(ConflictingWrite("call again"), "r")
+            await context.abort(status.code, status.message, status.trailers)
         try:
             async for request in requests:
                 await self.room.acquire()
@@ -237,6 +249,16 @@ async def test_requests_are_taken_as_the_service_has_room_for_them():
         for _ in range(400):
             retaining.room.release()
         assert (await call)[0]["batchCount"] == "400"
+
+
+async def test_a_stream_that_the_service_ends_early_is_never_taken_for_a_bug():
+    """A write to a call that has just ended hides, now and then, why it ended: that the stream broke is no bug."""
+    large = json.dumps({"retain": {"bankId": "x" * 200_000}}).encode()
+    async with open_gateway() as (gateway, _, retaining):
+        retaining.refuses = True
+        for _ in range(100):
+            with pytest.raises((ConflictingWrite, StoreUnavailable)):
+                await ask(gateway, "RetainService/RetainStream", each(*[large] * 20))
 
 
 async def test_both_directions_go_on_together():

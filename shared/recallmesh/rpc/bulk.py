@@ -95,7 +95,7 @@ class BulkCall:
             if number < self._sent:
                 raise StoreUnavailable("the stream ended before every batch was answered")
         except grpc.aio.AioRpcError as error:
-            raise _ended(error) from error
+            raise stream_fault(error) from error
         finally:
             sending.cancel()
             call.cancel()
@@ -129,7 +129,7 @@ class BulkCall:
         return pb.RetainBulkRequest(retain=retain_to_pb(shell, shell.request_id))
 
 
-def _ended(error: grpc.aio.AioRpcError) -> MeshError:
+def stream_fault(error: grpc.aio.AioRpcError) -> MeshError:
     """Read why the stream ended.
 
     A write to a call that the other side has just ended makes gRPC report INTERNAL in place of the true status, which

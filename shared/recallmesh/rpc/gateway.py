@@ -16,6 +16,7 @@ from google.protobuf.message_factory import GetMessageClass
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.gateway import Asked, Caller, Method, Parameters
 from recallmesh.rpc.blame import json_path
+from recallmesh.rpc.bulk import stream_fault
 from recallmesh.rpc.channel import Channel
 from recallmesh.rpc.door import Door
 from recallmesh.rpc.health import check_health
@@ -98,7 +99,8 @@ class JsonGateway:
                 async for answer in call.answers(streams=method.answers_stream):
                     yield await _written(answer)
             except grpc.aio.AioRpcError as error:
-                raise _as_json_names(error_from_rpc(error)) from error
+                found = stream_fault(error) if method.takes_stream else error_from_rpc(error)
+                raise _as_json_names(found) from error
             finally:
                 await call.end()
 

@@ -8,9 +8,9 @@ import grpc.aio
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.export import Imported
+from recallmesh.rpc.bulk import stream_fault
 from recallmesh.rpc.call import stream, time_left
 from recallmesh.rpc.request import outgoing_metadata
-from recallmesh.rpc.status import error_from_rpc
 from recallmesh.v1 import bank_service_pb2 as pb
 from recallmesh.v1 import bank_service_pb2_grpc
 
@@ -57,7 +57,7 @@ class RemoteMoves:
         try:
             found = await call
         except grpc.aio.AioRpcError as error:
-            raise error_from_rpc(error) from error
+            raise stream_fault(error) from error
         return Imported(found.document_count, found.memory_count)
 
 
