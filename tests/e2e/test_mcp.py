@@ -51,10 +51,10 @@ async def spoken_to(*words, environment=None):
         yield client
 
 
-async def started(*words, stdout=-1):
+async def started(*words, stdout=-1, environment=None):
     """Start the command with nobody who speaks with it, but its standard input open."""
     return await asyncio.create_subprocess_exec(
-        COMMAND, "mcp", *map(str, words), stdin=-1, stdout=stdout, stderr=-1, env=clean_environment()
+        COMMAND, "mcp", *map(str, words), stdin=-1, stdout=stdout, stderr=-1, env=clean_environment(environment)
     )
 
 
@@ -147,19 +147,28 @@ async def the_whole_round(client, **bank):
     assert text(await client.call_tool("list", bank)) == "No memories."
 
 
+def told():
+    """Return what the page has agents be told: the JSON of its code blocks."""
+    blocks = re.findall(r"```json\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    return [json.loads(block)["mcpServers"]["memory"] for block in blocks]
+
+
 async def test_an_agent_remembers_on_files_and_the_next_one_finds_it(tmp_path):
-    words = ("--data", tmp_path, "--bank", "diary", "--create-bank")
-    async with spoken_to(*words) as client:
+    first, own = told()[0], {"XDG_DATA_HOME": str(tmp_path)}
+    assert first["command"] == "recallmesh"
+    words = first["args"][1:]
+    async with spoken_to(*words, environment=own) as client:
         assert text(await client.call_tool("recall", {"query": "q"})) == "Nothing is remembered here yet."
         await the_whole_round(client)
         # A folder has one process: who comes second is told, and offers nothing.
-        second = await started(*words)
+        second = await started(*words, environment=own)
         assert (await second.wait(), await second.stdout.read()) == (1, b"")
         assert b"another process" in await second.stderr.read()
         await client.call_tool(
             "retain", {"content": "Élodie: 私の猫は「ミケ」です。 🐈 Zoë naïve.", "document_id": "ユ/1"}
         )
-    async with spoken_to("--data", tmp_path, "--bank", "diary", "--read-only") as client:
+    reading = Offer(("--bank", "diary", "--read-only"), own)
+    async with reading, reading.spoken_to() as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["recall", "list"]
         found = await client.call_tool("recall", {"query": "ミケ"})
         assert "「ミケ」" in text(found)
@@ -221,33 +230,31 @@ async def test_what_is_big_is_bounded_and_what_is_too_big_is_refused(process):
         assert not (await client.call_tool("recall", query)).is_error
 
 
-async def test_a_mesh_that_is_killed_is_told_and_found_again(tmp_path):
-    one = Process(("all",), tmp_path / "data", tmp_path / "log")
-    async with open_processes({"all": one}):
-        one.port = int(one.address.rpartition(":")[2])
-        async with spoken_to("--server", one.address, "--bank", "diary", "--create-bank") as client:
-            await client.call_tool("retain", {"content": "The spare key hangs in the shed."})
-            one.kill()
-            lost = await client.call_tool("recall", {"query": "Where is the spare key?"})
-            assert lost.is_error
-            assert text(lost).startswith("The memory cannot be reached now.\nGo on without it")
-            unsure = await client.call_tool("retain", {"content": "The ladder stands in the barn."})
-            assert unsure.is_error
-            said = re.search(r"time (?P<time>.*) and request_id (?P<request_id>\w+)", text(unsure)).groupdict()
-            assert "127.0.0.1" not in text(lost) + text(unsure)
-            one.start()
-            await one.ready()
-            given = {"content": "The ladder stands in the barn.", **said}
+async def test_a_mesh_that_is_killed_is_told_and_found_again(process):
+    process.port = int(process.address.rpartition(":")[2])
+    async with spoken_to("--server", process.address, "--bank", "killed", "--create-bank") as client:
+        await client.call_tool("retain", {"content": "The spare key hangs in the shed."})
+        process.kill()
+        lost = await client.call_tool("recall", {"query": "Where is the spare key?"})
+        assert lost.is_error
+        assert text(lost).startswith("The memory cannot be reached now.\nGo on without it")
+        unsure = await client.call_tool("retain", {"content": "The ladder stands in the barn."})
+        assert unsure.is_error
+        said = re.search(r"time (?P<time>.*) and request_id (?P<request_id>\w+)", text(unsure)).groupdict()
+        assert "127.0.0.1" not in text(lost) + text(unsure)
+        process.start()
+        await process.ready()
+        given = {"content": "The ladder stands in the barn.", **said}
 
-            async def kept():
-                result = await client.call_tool("retain", given)
-                return None if result.is_error else result.structured_content["memory_ids"]
+        async def kept():
+            result = await client.call_tool("retain", given)
+            return None if result.is_error else result.structured_content["memory_ids"]
 
-            ids = await until(kept)
-            again = await client.call_tool("retain", given)
-            assert again.structured_content["memory_ids"] == ids
-            assert "nothing was kept twice" in text(again)
-            assert len((await client.call_tool("list")).structured_content["memories"]) == 2
+        ids = await until(kept)
+        again = await client.call_tool("retain", given)
+        assert again.structured_content["memory_ids"] == ids
+        assert "nothing was kept twice" in text(again)
+        assert len((await client.call_tool("list")).structured_content["memories"]) == 2
 
 
 @dataclass
@@ -370,26 +377,16 @@ async def test_an_agent_that_goes_away_without_a_word_ends_the_process():
     assert b"Traceback" not in await running.stderr.read()
 
 
-def snippets():
-    """Return what the page says to tell agents: JSON of its code blocks."""
-    return [json.loads(one) for one in re.findall(r"```json\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)]
-
-
-async def test_the_configurations_of_the_page_work(process, offer, tmp_path):
-    told = [one["mcpServers"]["memory"] for one in snippets()]
-    started = [one for one in told if "command" in one]
-    assert len(started) >= 2
-    for number, one in enumerate(started):
-        assert one["command"] == "recallmesh"
+async def test_the_configurations_of_the_page_work(process, offer):
+    _, shared, reached, reading = told()
+    for one, tools in ((shared, ["recall", "retain", "list", "forget"]), (reading, ["recall", "list"])):
         words = [process.address if word == "127.0.0.1:7070" else word for word in one["args"]]
-        environment = one.get("env", {}) | {"XDG_DATA_HOME": str(tmp_path / str(number))}
-        given = StdioServerParameters(command=str(COMMAND), args=words, env=clean_environment(environment))
-        async with Client(given, read_timeout_seconds=START_S) as client:
-            names = [tool.name for tool in (await client.list_tools()).tools]
-            assert names[0] == "recall"
-            if "retain" in names:
+        assert words != one["args"]
+        async with spoken_to(*words[1:], environment=one.get("env")) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == tools
+            if "retain" in tools:
                 assert not (await client.call_tool("retain", {"content": "Pixel is a greyhound."})).is_error
-    (reached,) = [one for one in told if "url" in one]
+            assert "Pixel" in text(await client.call_tool("recall", {"query": "What is Pixel?"}))
     assert reached["url"] == "http://127.0.0.1:7081/mcp"
     async with offer.spoken_to(headers=reached["headers"]) as client:
-        assert not (await client.call_tool("recall", {"query": "What is Pixel?", "bank": "diary"})).is_error
+        assert "Pixel" in text(await client.call_tool("recall", {"query": "What is Pixel?", "bank": "diary"}))

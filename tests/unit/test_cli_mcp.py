@@ -1,9 +1,11 @@
 """``recallmesh mcp``: words that are wrong are told before anything is opened."""
 
 import socket
+import sys
 
 import pytest
 
+import recallmesh.tools
 from recallmesh.cli import main
 
 
@@ -30,6 +32,13 @@ def test_an_address_that_is_taken_is_told_before_a_mesh_is_opened(capsys, tmp_pa
         assert main(["mcp", "--listen", listen, "--data", str(tmp_path / "data")]) == 2
     assert f"listen: cannot listen on {listen}: Address already in use" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+def test_without_the_extra_it_is_said_how_to_have_it(capsys, monkeypatch):
+    monkeypatch.delattr(recallmesh.tools, "mcp", raising=False)
+    monkeypatch.setitem(sys.modules, "recallmesh.tools.mcp", None)
+    assert main(["mcp", "--bank", "diary"]) == 2
+    assert "SDK is not installed: pip install 'recallmesh[mcp]'" in capsys.readouterr().err
 
 
 def test_words_that_are_none_are_refused(capsys):

@@ -21,6 +21,7 @@ from recallmesh.core.errors import (
     BankExists,
     BankNotFound,
     ConflictingWrite,
+    DefenseBlocked,
     DocumentNotFound,
     FieldViolation,
     Forbidden,
@@ -518,6 +519,10 @@ async def test_every_error_of_the_mesh_has_words_for_a_model():
     }
     assert told(Overloaded("too many calls", retry_after=timedelta(seconds=3))) == (
         "Too many calls.\nWait 3 s, then call again."
+    )
+    assert told(DefenseBlocked(FieldViolation("items[0]", "an AWS key (secret, high)"))) == (
+        "Refused: an AWS key (secret, high).\n"
+        "Nothing was kept: this bank keeps such things out. Leave them out, or do not retain this."
     )
     assert "Do not try again" in told(Forbidden("the key does not allow this"))
     assert "call again" in told(ConflictingWrite("x"))

@@ -19,7 +19,8 @@ OVERVIEW = """\
 Memory for AI agents: retain what was seen and told, recall what matters now.
 
 Without --server the whole mesh runs inside the command, on files below --data.
-With --server ADDRESS (or RECALLMESH_SERVER) it talks to a running mesh.
+With --server ADDRESS (or RECALLMESH_SERVER) it talks to a running mesh, and
+its calls bear the key of RECALLMESH_KEY, if it is set.
 """
 
 OVERVIEW_EXAMPLES = """\

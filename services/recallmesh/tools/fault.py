@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from recallmesh.core.errors import InvalidArgument, MeshError, Overloaded
+from recallmesh.core.errors import DefenseBlocked, InvalidArgument, MeshError, Overloaded
 
 REACH = "The memory cannot be reached now."
 WITHOUT = (
@@ -52,7 +52,10 @@ def _lines(error: MeshError) -> Iterator[str]:
         if error.reason == "INTERNAL" and error.metadata.get("request_id"):
             yield f"Its log says more under {error.metadata['request_id']}."
         return
-    if isinstance(error, InvalidArgument):
+    if isinstance(error, DefenseBlocked):
+        # What is refused has one item, so that its place says nothing.
+        yield f"Refused: {'; '.join(one.description for one in error.violations) or error.message}."
+    elif isinstance(error, InvalidArgument):
         yield from (f"{FIELDS.get(one.field, one.field)}: {one.description}" for one in error.violations)
     else:
         yield f"{error.message[:1].upper()}{error.message[1:]}."

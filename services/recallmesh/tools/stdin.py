@@ -18,26 +18,39 @@ class Lines(AsyncIterator[str]):
         """Read this descriptor once ``start`` is called."""
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
-        self._read: asyncio.Queue[str | None] = asyncio.Queue(AHEAD)
+        self._read: asyncio.Queue[str | None] = asyncio.Queue()
+        self._room = threading.Semaphore(AHEAD)
+        self._closed = False
 
     def start(self) -> None:
         """Begin to read."""
         threading.Thread(target=self._follow, name="stdin", daemon=True).start()
 
+    def close(self) -> None:
+        """Read no more: what waits for room goes away."""
+        self._closed = True
+        self._room.release()
+
     async def __anext__(self) -> str:
         """Return the next line."""
         line = await self._read.get()
+        self._room.release()
         if line is None:
             raise StopAsyncIteration
         return line
 
     def _follow(self) -> None:
-        rest = b""
+        held: list[bytes] = []
         while piece := self._piece():
-            *lines, rest = (rest + piece).split(b"\n")
+            *lines, rest = piece.split(b"\n")
             for line in lines:
-                if not self._hand_over(line.decode("utf-8", "replace")):
+                whole = b"".join((*held, line))
+                held.clear()
+                if not self._hand_over(whole.decode("utf-8", "replace")):
                     return
+            held.append(rest)
+        if last := b"".join(held):
+            self._hand_over(last.decode("utf-8", "replace"))
         self._hand_over(None)
 
     def _piece(self) -> bytes:
@@ -48,9 +61,12 @@ class Lines(AsyncIterator[str]):
 
     def _hand_over(self, line: str | None) -> bool:
         """Wait until there is room for a line; returns false when nobody reads any more."""
+        self._room.acquire()
+        if self._closed:
+            return False
         try:
-            asyncio.run_coroutine_threadsafe(self._read.put(line), self._loop).result()
-        except (RuntimeError, asyncio.CancelledError):
+            self._loop.call_soon_threadsafe(self._read.put_nowait, line)
+        except RuntimeError:
             return False
         return True
 
@@ -67,4 +83,5 @@ def open_lines() -> Iterator[Lines]:
     try:
         yield lines
     finally:
+        lines.close()
         os.dup2(own, 0)
