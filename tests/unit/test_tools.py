@@ -304,7 +304,7 @@ async def test_models_that_did_not_answer_are_told_too(agent):
 async def test_a_period_that_was_read_and_what_was_left_out_are_told(agent):
     answer = replace(FOUND, omitted=36, window=WindowReading(MARCH, "en.month", "March 2026"))
     result = await agent(Mesh(answer)).call_tool("recall", {"query": "q"})
-    assert "36 more were considered: raise limit or max_tokens" in text(result)
+    assert "36 more, which are less likely to answer, were left out (limit, max_tokens)" in text(result)
     assert result.structured_content["omitted"] == 36
     assert result.structured_content["notes"] == [
         '"March 2026" was read as 2026-03-01 to 2026-03-31: memories of that time are preferred, others come too.'
@@ -315,7 +315,7 @@ async def test_an_answer_of_nothing_says_so(agent):
     empty = replace(FOUND, memories=())
     assert text(await agent(Mesh(empty)).call_tool("recall", {"query": "q"})) == "Nothing found."
     left = await agent(Mesh(replace(empty, omitted=2))).call_tool("recall", {"query": "q"})
-    assert "2 more were considered" in text(left)
+    assert "2 more" in text(left)
     assert left.structured_content == {"notes": [], "memories": [], "omitted": 2}
 
 
@@ -385,6 +385,7 @@ async def test_a_list_shows_what_may_be_seen_and_how_to_go_on(agent):
     assert text(result).startswith("1 memory.\n\n1. Leo: I adopted a dog.")
     assert text(result).endswith("There is more: call list again with after m-1")
     assert result.structured_content["next"] == "m-1"
+    assert result.structured_content["notes"] == ["There is more: call list again with after as next is here."]
     (wanted, page) = mesh.asked[-1]
     assert (wanted.states, wanted.document_id, page.size) == (VISIBLE_STATES, "chat", 1)
     assert wanted.tags == TagLeaf(frozenset({"pets"}), TagMode.ANY_STRICT)

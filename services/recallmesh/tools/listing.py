@@ -19,6 +19,7 @@ from recallmesh.tools.tool import Asked, Hints, Ports, Progress, Reply, Told, To
 from recallmesh.tools.when import minute
 
 Row = TypeVar("Row")
+MORE = "There is more: call list again with after as next is here."
 TOKENS_OF_ROW = 30
 """What a document or a tag is taken to be, in tokens."""
 
@@ -148,9 +149,10 @@ def _reply(asked: AskedList, told: ToldList, rows: Iterator[str]) -> Reply:
     texts = list(rows)
     words = {"memories": ("memory", "memories"), "documents": ("document", "documents"), "tags": ("tag", "tags")}
     head = f"{counted(len(texts), *words[asked.what])}." if texts else f"No {asked.what}{_those(asked)}."
-    notes = [f"There is more: call list again with after {told.next}"] if told.next else []
+    more = [f"There is more: call list again with after {told.next}"] if told.next else []
     separator = "\n\n" if asked.what == "memories" else "\n"
-    return Reply(separator.join([head, *texts, *notes]), told.model_copy(update={"notes": notes}))
+    notes = [MORE] if told.next else []
+    return Reply(separator.join([head, *texts, *more]), told.model_copy(update={"notes": notes}))
 
 
 def _those(asked: AskedList) -> str:

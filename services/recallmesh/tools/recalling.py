@@ -53,7 +53,10 @@ class ToldRecall(Told):
         description="What to know before relying on the answer: what did not answer, what was left out. Empty: nothing."
     )
     memories: list[ShownMemory] = Field(description="Best first.")
-    omitted: int = Field(default=0, description="Memories that were considered and are not among them.")
+    omitted: int = Field(
+        default=0,
+        description="Memories that were considered and left out, as less likely to answer: see limit, max_tokens.",
+    )
 
 
 class RecallTool(Tool[AskedRecall]):
@@ -126,4 +129,4 @@ def _head(answer: RecallAnswer) -> str:
 
 
 def _left_out(omitted: int) -> str:
-    return f"{omitted} more were considered: raise limit or max_tokens to see them."
+    return f"{omitted} more, which are less likely to answer, were left out (limit, max_tokens)."
