@@ -49,7 +49,7 @@ async def served(recaller):
     reached = asyncio.get_running_loop().create_future()
     reached.set_result(Ports(recaller, None, None))
     app = http_app(Toolbox(lambda: asyncio.shield(reached), BankChoice(("b",))), [host])
-    serving = asyncio.create_task(serve_http(app, [listening], stop))
+    serving = asyncio.create_task(serve_http(app, [listening], stop, grace_s=1))
     try:
         yield f"http://{host}{PATH}"
     finally:

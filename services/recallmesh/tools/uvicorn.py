@@ -23,8 +23,10 @@ class QuietServer(uvicorn.Server):
         yield
 
 
-async def serve_http(app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event) -> None:
-    """Serve until ``stop``; then take no more, let what is in hand finish, and return."""
+async def serve_http(
+    app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event, *, grace_s: int = GRACE_S
+) -> None:
+    """Serve until ``stop``; then take no more, let what is in hand finish for ``grace_s`` seconds, and return."""
     server = QuietServer(
         uvicorn.Config(
             app,
@@ -34,7 +36,7 @@ async def serve_http(app: ASGIApp, sockets: list[socket.socket], stop: asyncio.E
             access_log=False,
             server_header=False,
             limit_concurrency=CONNECTIONS,
-            timeout_graceful_shutdown=GRACE_S,
+            timeout_graceful_shutdown=grace_s,
         )
     )
     serving = asyncio.create_task(server.serve(sockets))
