@@ -6,6 +6,7 @@ from unit.retain_fakes import REF, open_bench
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef, ExtractionMode
 from recallmesh.core.errors import BankNotFound, InvalidArgument, NotReady, RequestIdReused, StoreUnavailable
+from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import DeliveryState, NamedEntity, RetainItem, RetainRequest, UpdateMode
 
@@ -36,6 +37,51 @@ async def test_vectors_go_to_the_arms_that_need_them_and_the_context_holds_the_m
         assert second.context_vector == (float(len("One.\nThen two.")), 1.0)
         assert {entry.vector for entry in bench.arms[ArmName.KEYWORD].entries.values()} == {None}
         assert sorted(bench.embedder.asked) == ["One.", "One.\nThen two.", "Then two."]
+
+
+async def contexts(bench):
+    """Return what each memory's context was embedded from, in order; the fake vector holds the text's length."""
+    entries = sorted(bench.arms[ArmName.GRAPH].entries.values(), key=lambda entry: entry.position)
+    by_length = {float(len(text)): text for text in bench.embedder.asked}
+    return [by_length[entry.context_vector[0]].removesuffix(entry.text).rstrip("\n") for entry in entries]
+
+
+ASKED = "Leo: The bakery burnt down in the spring, with the whole shop. What does a new one cost?"
+TOLD = ASKED.partition(" What")[0]
+ANSWER = (
+    "Nadia: The insurance pays for half of a new oven, so they told me in the end. Nobody was hurt in the fire at all."
+)
+
+
+async def test_the_context_of_a_fact_holds_all_that_was_said_before_even_what_no_fact_says(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        await bench.keep(ASKED, ANSWER, mode=ExtractionMode.CONCISE, document_id="d")
+
+        first, second, third = await bench.texts()
+        assert (first, f"{second} {third.removeprefix('Nadia: ')}") == (TOLD, ANSWER)
+        assert await contexts(bench) == ["", ASKED, second]
+        assert len(bench.embedder.asked) == 5
+
+
+async def test_the_context_of_a_fact_names_who_spoke_before_as_its_fact_does(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        said = ASKED.removeprefix("Leo: ")
+        await bench.keep(said, ANSWER, mode=ExtractionMode.CONCISE, document_id="d", context="Leo is speaking to Nadia")
+
+        assert (await contexts(bench))[1] == ASKED
+
+
+async def test_the_context_of_a_fact_tells_nothing_of_a_chunk_that_is_withheld(tmp_path):
+    async with open_bench(tmp_path) as bench:
+        await bench.keep(ASKED, mode=ExtractionMode.CONCISE, document_id="d")
+        (first,) = await bench.memories()
+        edited = "Leo: The bakery is gone."
+        await bench.ledger.edit_memory(
+            bench.bank.uid, first.id, MemoryEdit(text=edited), (ArmName.GRAPH,), bench.clock()
+        )
+        await bench.keep(ANSWER, mode=ExtractionMode.CONCISE, document_id="d", update_mode=APPEND)
+
+        assert (await contexts(bench))[1] == edited
 
 
 async def test_an_append_takes_its_context_from_the_last_memory_there(tmp_path):

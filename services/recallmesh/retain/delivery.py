@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recallmesh.core.arm import Arm, ArmName, IndexEntry, Removal, Vector
+from recallmesh.core.document import Chunk
 from recallmesh.core.encoder import Embedder, EmbedKind
 from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.ledger import MemoryLedger
 from recallmesh.core.memory import VISIBLE_STATES, Memory
 from recallmesh.core.write import OutboxAction, OutboxRow
+from recallmesh.retain.speaker import split_turns
 
 VECTOR_ARMS = frozenset({ArmName.SEMANTIC, ArmName.GRAPH})
 """The arms that ask for vectors."""
@@ -21,9 +23,9 @@ _CONTEXT_CHARS = 600
 
 
 def context_text(previous: str, text: str) -> str:
-    """Return what the context vector embeds: the memory before and the text; the text alone where there is none.
+    """Return what the context vector embeds: what was said before and the text; the text alone where nothing was.
 
-    Of a long memory before only its end: a model's window must not be full before the text begins.
+    Of a long text before only its end: a model's window must not be full before the text begins.
     """
     if len(previous) > _CONTEXT_CHARS:
         previous = previous[-_CONTEXT_CHARS:].partition(" ")[2] or previous[-_CONTEXT_CHARS:]
@@ -111,16 +113,47 @@ class Carrier:
         plain = tuple(entry_of(memory) for memory in memories)
         if name not in VECTOR_ARMS or not memories:
             return plain
-        missing = tuple(sorted({m.previous_id for m in memories if m.previous_id} - at_hand.keys()))
-        before = {one.id: one.text for one in at_hand.values()}
-        if missing:
-            before |= {one.id: one.text for one in await self._ledger.read(bank_uid, missing)}
-        contexts = [context_text(before.get(memory.previous_id, ""), memory.text) for memory in memories]
+        contexts = await self._contexts(bank_uid, memories, at_hand)
         await vectors.make((*(memory.text for memory in memories), *contexts))
         return tuple(
             replace(entry, vector=vectors.made[entry.text], context_vector=vectors.made[context])
             for entry, context in zip(plain, contexts, strict=True)
         )
+
+    async def _contexts(self, bank_uid: str, memories: Sequence[Memory], at_hand: Mapping[str, Memory]) -> list[str]:
+        before = dict(at_hand)
+        if missing := tuple(sorted({m.previous_id for m in memories if m.previous_id} - before.keys())):
+            before |= {one.id: one for one in await self._ledger.read(bank_uid, missing)}
+        opening = {before[m.previous_id].chunk_id for m in memories if _opens_chunk(m, before.get(m.previous_id))}
+        chunks: dict[str, Chunk] = {}
+        if opening:
+            chunks = {one.id: one for one in await self._ledger.read_chunks(bank_uid, tuple(sorted(opening)))}
+        return [
+            context_text(said_before(memory, before.get(memory.previous_id), chunks), memory.text)
+            for memory in memories
+        ]
+
+
+def said_before(memory: Memory, previous: Memory | None, chunks: Mapping[str, Chunk]) -> str:
+    """Return what was said just before a memory.
+
+    In its own chunk that is the memory before. The first of a chunk follows all that the chunk before says, for the
+    question that it answers may be in none of the memories made of that. Of a chunk whose text is withheld, or that is
+    gone, what is left is the memory made of it.
+    """
+    if previous is None:
+        return ""
+    chunk = chunks.get(previous.chunk_id) if _opens_chunk(memory, previous) else None
+    if chunk is None or not chunk.text or chunk.text == previous.text:
+        return previous.text
+    turns = split_turns(chunk.text, chunk.context)
+    # Facts name the speaker, whom the chunk's own text may leave to its context.
+    unnamed = turns and turns[0].begin == 0 and turns[0].speaker
+    return f"{turns[0].speaker}: {chunk.text}" if unnamed else chunk.text
+
+
+def _opens_chunk(memory: Memory, previous: Memory | None) -> bool:
+    return previous is not None and bool(previous.chunk_id) and previous.chunk_id != memory.chunk_id
 
 
 def entry_of(memory: Memory) -> IndexEntry:

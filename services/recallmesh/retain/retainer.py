@@ -19,6 +19,7 @@ from recallmesh.core.errors import BankNotFound, ConflictingWrite, MeshError, No
 from recallmesh.core.event import EventLedger, decided
 from recallmesh.core.job import Job, Progress
 from recallmesh.core.ledger import BankLedger, MemoryLedger, WriteLedger
+from recallmesh.core.memory import Memory
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.retain import BatchAnswer, Delivery, DeliveryState, RetainAnswer, RetainRequest, UpdateMode
 from recallmesh.core.source import SourceLedger
@@ -31,7 +32,7 @@ from recallmesh.retain.cast import Cast
 from recallmesh.retain.consolidating import NEVER, Consolidating
 from recallmesh.retain.defense.screening import RuleScreening, Screened, Screening
 from recallmesh.retain.defense.source import resaid, said_of
-from recallmesh.retain.delivery import Carrier, Vectors, context_text
+from recallmesh.retain.delivery import Carrier, Vectors, context_text, said_before
 from recallmesh.retain.draft import DocumentDraft, Drafter
 from recallmesh.retain.extraction import Extractor, Fact
 from recallmesh.retain.fan_out import FanOut, is_stored_somewhere, with_temporal
@@ -303,12 +304,13 @@ def _record(request: RetainRequest) -> RequestRecord | None:
 def _texts(document: DocumentWrite) -> list[str]:
     """Return all that the vectors of a document will be made of, as far as it is known before the commit."""
     texts: list[str] = []
-    before = ""
+    chunks = {each.chunk.id: each.chunk for each in document.chunks}
+    previous: Memory | None = None
     for chunk in document.chunks:
         for memory in chunk.memories:
-            texts += (memory.text, context_text(before, memory.text))
-            before = memory.text
-        if not chunk.memories:
+            texts += (memory.text, context_text(said_before(memory, previous, chunks), memory.text))
+            previous = memory
+        if chunk.known:
             # Its memories, if it has any, are in the ledger: what follows them is embedded after the commit.
-            before = ""
+            previous = None
     return texts
