@@ -294,7 +294,8 @@ async def test_a_fragment_carries_the_question_of_the_turn_before(question, answ
 @pytest.mark.parametrize(
     ("before", "text"),
     [
-        ("Leo: What does a new one cost?", "Nadia: The new oven costs about 310,000 kroner."),
+        ("Leo: Mine burnt down. What does a new one cost?", "Nadia: The new oven costs about 310,000 kroner."),
+        ("Leo: Really? Why?", "Nadia: The new oven costs about 310,000 kroner."),
         ("Leo: A new one is expensive.", "Nadia: About 310,000 kroner."),
         ("Nadia: What does a new one cost?", "Nadia: About 310,000 kroner."),
         ("Leo: How are you?", "Nadia: Tired and cold."),
@@ -302,6 +303,13 @@ async def test_a_fragment_carries_the_question_of_the_turn_before(question, answ
 )
 async def test_a_whole_sentence_or_one_that_answers_nothing_carries_no_question(before, text):
     assert (await call_facts(before, text))[0][1] == [text]
+
+
+async def test_a_question_that_is_all_that_is_said_goes_with_its_answer_and_is_not_lost():
+    asked, answer = "Leo: Wow! What got you into baking?", "Nadia: My grandmother ran the bakery for forty years."
+    assert (await call_facts(asked, answer))[0] == [[], [f"Leo: What got you into baking?\n{answer}"]]
+    assert await texts(f"{asked}\n{answer}") == [f"Leo: What got you into baking?\n{answer}"]
+    assert (await call_facts(asked, answer, mode=ExtractionMode.VERBOSE))[0] == [[asked], [answer]]
 
 
 async def test_verbatim_carries_no_question():

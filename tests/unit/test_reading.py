@@ -46,6 +46,15 @@ async def test_another_question_before_makes_another_fact_and_any_other_change_b
     assert await bench.texts() == [f"{other}\n{ANSWER}"]
 
 
+async def test_an_answer_is_read_again_when_its_question_is_no_longer_all_that_is_said_before(bench):
+    answer = "Nadia: The new oven costs about 310,000 kroner."
+    await bench.keep(ASKED, answer, mode=ExtractionMode.CONCISE, document_id="d", time=NOW)
+    assert await bench.texts() == [f"{ASKED}\n{answer}"]
+    said = "Leo: Mine burnt down in the spring, with the whole shop."
+    await bench.keep(f"{said} {ASKED[5:]}", answer, mode=ExtractionMode.CONCISE, document_id="d", time=NOW)
+    assert await bench.texts() == [said, answer]
+
+
 async def test_a_name_that_only_opens_a_sentence_is_found_when_the_bank_knows_it(bench):
     await bench.keep("Pixel is a greyhound.", mode=ExtractionMode.CONCISE, document_id="a")
     await bench.keep("We adopted Pixel.", mode=ExtractionMode.CONCISE, document_id="b")

@@ -18,9 +18,8 @@ from recallmesh.core.tokens import TokenCounter
 from recallmesh.retain.chunking import cut
 from recallmesh.retain.extraction import Passage, Shown
 from recallmesh.retain.image import images_within, lay_out
+from recallmesh.retain.local import question_of
 from recallmesh.retain.payload import images_said, said_from_text
-from recallmesh.retain.speaker import split_turns
-from recallmesh.retain.statement import closing_question
 
 # Modes that keep the text as it is: what was said before changes nothing.
 _WORD_FOR_WORD = frozenset({ExtractionMode.CHUNKS, ExtractionMode.VERBATIM})
@@ -159,6 +158,7 @@ class _Row:
         self.chunks: list[ChunkDraft] = []
         self._shape = _shape(bank, mode, fingerprint)
         self._looks_back = mode not in _WORD_FOR_WORD
+        self._keeps_all = mode is ExtractionMode.VERBOSE
         self._seen: Counter[str] = Counter()
 
     def add(self, chunk: ChunkDraft, *, as_it_is: bool = False) -> None:
@@ -168,12 +168,20 @@ class _Row:
         if not as_it_is:
             said = {**self._shape, **_shape_of(chunk.item, chunk.tags)}
             images = {"images": list(chunk.image_ids)} if chunk.image_ids else {}
-            digest = _hash({**said, "text": chunk.text, **images, **_shape_before(last)})
+            digest = _hash({**said, "text": chunk.text, **images, **self._shape_before(last)})
             self._seen[digest] += 1
             if self._seen[digest] > 1:  # the same words said twice in a document are two chunks
                 digest = _hash({"again": self._seen[digest], "of": digest})
         before = None if last is None else replace(last.passage, before=None)
         self.chunks.append(replace(chunk, digest=digest, before=before))
+
+    def _shape_before(self, before: ChunkDraft | None) -> dict[str, object]:
+        """Return what of the chunk before may come into the facts: its question. Else a change there is none here."""
+        asked = None if before is None else question_of(before.passage, keep_all=self._keeps_all)
+        if before is None or asked is None:
+            return {}
+        time = before.item.time and before.item.time.isoformat()
+        return {"asked": [asked.speaker, asked.text, time], **({"alone": True} if asked.alone else {})}
 
 
 def _shape(bank: Bank, mode: ExtractionMode, fingerprint: str) -> dict[str, object]:
@@ -205,15 +213,6 @@ def _shape_of(item: RetainItem, tags: tuple[str, ...]) -> dict[str, object]:
         "metadata": dict(item.metadata),
         "entities": [[entity.name, entity.kind, entity.resolve] for entity in item.entities],
     }
-
-
-def _shape_before(before: ChunkDraft | None) -> dict[str, object]:
-    """Return what of the chunk before may come into the facts: its question. Else a change there is none here."""
-    if before is None:
-        return {}
-    asked = closing_question(before.text, split_turns(before.text, before.item.context))
-    time = before.item.time and before.item.time.isoformat()
-    return {} if asked is None else {"asked": [asked.speaker, asked.text, time]}
 
 
 def _hash(said: dict[str, object]) -> str:

@@ -21,7 +21,7 @@ from recallmesh.retain.statement import Question, Statement, closing_question, f
 _WORD = re.compile(r"\w+")
 _NICKNAME = 2
 _KIND_SHARE = 0.1
-RULES = "local-3"
+RULES = "local-4"
 """The rules' version, raised whenever they change, so that a document brought again is read again."""
 _MODES = frozenset({ExtractionMode.CONCISE, ExtractionMode.VERBOSE, ExtractionMode.VERBATIM})
 
@@ -73,9 +73,9 @@ class LocalExtractor:
     ) -> tuple[Fact, ...]:
         turns = split_turns(passage.text, passage.context)
         people = _people(turns, passage.context)
-        words = frozenset(word for name in people for word in _WORD.findall(name.casefold()))
         keep_all = mode is ExtractionMode.VERBOSE
-        statements = find_statements(passage.text, turns, words, asked=self._asked(passage, turns), keep_all=keep_all)
+        asked = self._asked(passage, turns, keep_all=keep_all)
+        statements = find_statements(passage.text, turns, _words_of(people), asked=asked, keep_all=keep_all)
         known = {**sure, **people}
         causes = find_causes([(statement.text, statement.is_effect) for statement in statements])
         facts = []
@@ -92,18 +92,19 @@ class LocalExtractor:
             facts.append(Fact(text, FactType.EXPERIENCE if own else FactType.WORLD, occurred, names, because))
         return tuple(facts)
 
-    def _asked(self, passage: Passage, turns: tuple[Turn, ...]) -> Question | None:
+    def _asked(self, passage: Passage, turns: tuple[Turn, ...], *, keep_all: bool) -> Question | None:
         """Return what another asked in the passage before, its dates written out."""
-        question = question_before(passage)
-        if question is None or passage.before is None or not turns or turns[0].speaker == question.speaker:
+        before = passage.before
+        question = None if before is None else question_of(before, keep_all=keep_all)
+        if question is None or before is None or not turns or turns[0].speaker == question.speaker:
             return None
-        return Question(question.speaker, write_dates(question.text, self._times, passage.before.now)[0])
+        return replace(question, text=write_dates(question.text, self._times, before.now)[0])
 
 
-def question_before(passage: Passage) -> Question | None:
-    """Return what the passage before ends by asking."""
-    before = passage.before
-    return None if before is None else closing_question(before.text, split_turns(before.text, before.context))
+def question_of(passage: Passage, *, keep_all: bool) -> Question | None:
+    """Return what a passage ends by asking; ``keep_all``: no sentence of it is left out as filler."""
+    turns = split_turns(passage.text, passage.context)
+    return closing_question(passage.text, turns, _words_of(_people(turns, passage.context)), keep_all=keep_all)
 
 
 def type_of(turns: tuple[Turn, ...], text: str, tuning: RetainTuning) -> FactType:
@@ -124,6 +125,10 @@ def _people(turns: tuple[Turn, ...], context: str) -> dict[str, str]:
     if addressee and not is_role(addressee):
         people.append(addressee)
     return dict.fromkeys(people, "person")
+
+
+def _words_of(people: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(word for name in people for word in _WORD.findall(name.casefold()))
 
 
 def _sure_names(passages: Sequence[Passage]) -> dict[str, str]:

@@ -40,10 +40,11 @@ _YES_NO = re.compile(r"(?i)^(?:yes|yeah|yep|no|nope|nah|ja|nein|doch|oui|non|si|
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a passage ends by asking, and who asks."""
+    """What a passage ends by asking, and who asks; ``alone``: it is all that is said there."""
 
     speaker: str
     text: str
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +74,33 @@ def find_statements(
         sentences = [text[one.begin : one.end] for one in split_sentences(text, turn.begin, turn.end)]
         told = sentences if keep_all else list(_telling(sentences, names))
         for index, group in enumerate(_groups(told)):
-            answers = asked if index == 0 and _is_fragment(group[0]) else None
-            if answers is not None and is_filler(answers.text, names):
-                answers = None
+            answers = asked if index == 0 and asked is not None and _is_wanted(asked, group[0], names) else None
             said = " ".join(group)
             to = turn.addressee if is_of_hearer(said) else ""
             found.append(Statement(turn.speaker, said, answers, opens_with_effect(group[0]), to))
-        asked = _question(turn.speaker, sentences)
+        asked = _question(turn.speaker, sentences, told)
     return tuple(found)
 
 
-def closing_question(text: str, turns: tuple[Turn, ...]) -> Question | None:
-    """Return what the last turn of a text ends by asking."""
+def closing_question(
+    text: str, turns: tuple[Turn, ...], names: frozenset[str], *, keep_all: bool = False
+) -> Question | None:
+    """Return what the last turn of a text ends by asking; ``names`` are folded words of people addressed."""
     if not turns:
         return None
     last = turns[-1]
-    return _question(last.speaker, [text[one.begin : one.end] for one in split_sentences(text, last.begin, last.end)])
+    sentences = [text[one.begin : one.end] for one in split_sentences(text, last.begin, last.end)]
+    return _question(last.speaker, sentences, sentences if keep_all else list(_telling(sentences, names)))
 
 
-def _question(speaker: str, sentences: list[str]) -> Question | None:
-    return Question(speaker, sentences[-1]) if sentences and sentences[-1].endswith("?") else None
+def _question(speaker: str, sentences: list[str], told: list[str]) -> Question | None:
+    return Question(speaker, sentences[-1], not told) if sentences and sentences[-1].endswith("?") else None
+
+
+def _is_wanted(asked: Question, answer: str, names: frozenset[str]) -> bool:
+    """Tell whether an answer needs its question: it is a fragment, or a whole question would be in no memory at all."""
+    lost = asked.alone and _words(asked.text) >= _FRAGMENT_WORDS
+    return (lost or _is_fragment(answer)) and not is_filler(asked.text, names)
 
 
 def _is_fragment(sentence: str) -> bool:
