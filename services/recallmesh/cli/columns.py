@@ -36,7 +36,7 @@ ABOUT = {
     " (1.000) in brackets: not read, so final keeps the fused order",
     "says": "reads as a factor: (1 + e · √(reads / (1 - reads))) / (1 + e), 1 for one half, never below 0.27",
     "place": "1 for the first of the fused lists, less for each behind it",
-    "context": "over 1: with the memory before it, it is nearer to the question than its own words say",
+    "context": "over 1: with what was said before it, it is nearer to the question than its own words say",
     "names": "0.25 by default: the question names somebody whom it does not mention; else 1",
     "words": "2 by default for what shares most of the question's words, 1 for what shares none",
     "length": "1 for what is as long as is usual here, 2 by default for four times that and more",

@@ -129,7 +129,7 @@ class Explorer:
         return _Named(entities, found.memories, (*few, *some))
 
     async def _near(self, query: ArmQuery) -> tuple[tuple[VectorHit, ...], ...]:
-        """Find the nearest memories of each type by the vector that has the memory before in it.
+        """Find the nearest memories of each type by the vector that has what was said before in it.
 
         Measured as a third list beside keywords and plain vectors, it finds what plain vectors do not: evidence among
         the first 20 rises from 0.753 to 0.785.

@@ -52,7 +52,7 @@ class Hit(NamedTuple):
     A named tuple: thousands are made for one recall, each in a third of the time that a frozen dataclass takes.
 
     ``because`` is a short phrase for the trace (which entity, which link); empty when the arm has nothing to add.
-    ``context_cosine`` is the cosine of the query and of the memory together with the one before it in its document;
+    ``context_cosine`` is the cosine of the query and of the memory together with what was said just before it;
     absent where the arm did not compare them.
     """
 
@@ -70,8 +70,8 @@ hit_of: Callable[[tuple[str, float, str, float | None]], Hit] = partial(tuple.__
 class IndexEntry:
     """A memory as the arms index it; each takes what it needs.
 
-    ``vector`` embeds the text, ``context_vector`` the memory before it in its document together with the text (the
-    text alone where there is none). Both are absent for arms that do not ask for vectors.
+    ``vector`` embeds the text, ``context_vector`` what was said before it in its document together with the text
+    (the text alone where nothing was). Both are absent for arms that do not ask for vectors.
     """
 
     memory_id: str

@@ -19,7 +19,7 @@ class VectorField(StrEnum):
     TEXT = "text"
     """The embedding of its text."""
     CONTEXT = "context"
-    """The embedding of the memory before it and its text together."""
+    """The embedding of what was said before it and its text together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class SearchResponse(_message.Message):
 
     @_builtins.property
     def context_cosines(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """The cosine each of the query and of the memory together with the one before it in its document, as many, in
+        """The cosine each of the query and of the memory together with what was said just before it, as many, in
         [-1, 1], not a number where the arm did not compare them; or empty when it compared none.
         """
 
@@ -242,7 +242,7 @@ class IndexEntry(_message.Message):
 
     @_builtins.property
     def context_vector(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """The embedding of the memory before it and its text together. Empty for arms that ask for none."""
+        """The embedding of what was said before it and its text together. Empty for arms that ask for none."""
 
     @_builtins.property
     def mention_utc_offset(self) -> _duration_pb2.Duration:

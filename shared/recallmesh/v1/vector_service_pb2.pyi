@@ -34,7 +34,7 @@ class _VectorFieldEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_VectorFie
     VECTOR_FIELD_TEXT: _VectorField.ValueType  # 1
     """The embedding of its text."""
     VECTOR_FIELD_CONTEXT: _VectorField.ValueType  # 2
-    """The embedding of the memory before it and its text together."""
+    """The embedding of what was said before it and its text together."""
 
 class VectorField(_VectorField, metaclass=_VectorFieldEnumTypeWrapper):
     """Which of a memory's vectors. More may be added."""
@@ -44,7 +44,7 @@ VECTOR_FIELD_UNSPECIFIED: VectorField.ValueType  # 0
 VECTOR_FIELD_TEXT: VectorField.ValueType  # 1
 """The embedding of its text."""
 VECTOR_FIELD_CONTEXT: VectorField.ValueType  # 2
-"""The embedding of the memory before it and its text together."""
+"""The embedding of what was said before it and its text together."""
 Global___VectorField: _TypeAlias = VectorField  # noqa: Y015
 
 @_typing.final
