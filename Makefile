@@ -12,7 +12,7 @@ DEV_STAMP := $(VENV)/.installed-dev
 .PHONY: help install lock demo test test-stores servers servers-stop faults outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
 
 help: ## show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 UV := $(BIN)/uv
 UV_VERSION := 0.13.9
