@@ -1,6 +1,6 @@
 # TypeScript: protoc-gen-es makes the stubs, in the version that clients/typescript/package-lock.json pins.
 CLIENTS += typescript:npm
-BUILT += clients/typescript/gen clients/typescript/dist clients/typescript/node_modules
+BUILT += clients/typescript/gen clients/typescript/dist clients/typescript/node_modules $(wildcard clients/typescript/*.tgz)
 .PHONY: gen-typescript
 
 clients/typescript/node_modules/.package-lock.json: clients/typescript/package-lock.json
