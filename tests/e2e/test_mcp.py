@@ -205,6 +205,17 @@ async def test_two_agents_on_standard_input_share_a_mesh_at_once(process):
     assert {memory["text"] for memory in listed[0]} == {f"Shelf {n} is {c}." for n in range(3) for c in ("red", "blue")}
 
 
+async def test_an_agent_hears_from_its_calls_that_the_folder_is_open_elsewhere(process):
+    async with spoken_to("--data", process.data, "--bank", "diary") as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == {"recall", "retain", "list", "forget"}
+        for _ in range(2):
+            refused = await client.call_tool("recall", {"query": "Who is Pixel?"})
+            assert refused.is_error
+            assert "nother process" in text(refused)
+            assert "--server" in text(refused)
+            assert "Tell your user" in text(refused)
+
+
 async def test_what_is_big_is_bounded_and_what_is_too_big_is_refused(process):
     async with spoken_to("--server", process.address, "--bank", "big", "--create-bank") as client:
         log = "\n".join(f"Mira: Crate {n} weighs {n} kilograms and stands in hall {n % 7}." for n in range(120))

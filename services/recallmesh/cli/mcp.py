@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from recallmesh.cli.address import KEY, address_of, key_of_caller
+from recallmesh.cli.advice import lines_of
 from recallmesh.cli.places import open_place
 from recallmesh.core.credential import bearing
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, NotReady
 from recallmesh.extra import needing
 from recallmesh.serve import check_listen
 from recallmesh.tools import BankChoice, Ports, Toolbox
@@ -50,7 +51,7 @@ async def run(words: argparse.Namespace) -> int:
         # What is served in this context bears it; over HTTP each request bears its own.
         with bearing(key_of_caller() if address_of(words) else "", KEY):
             await _until(stop, opening.keeping, mcp.serve_stdio(toolbox))
-    return 0
+    return 1 if opening.failed else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +61,38 @@ class Opening:
     opened: asyncio.Future[Ports]
     keeping: asyncio.Task[None]
 
+    @property
+    def failed(self) -> bool:
+        """Whether it could not be opened."""
+        return self.opened.done() and not self.opened.cancelled() and self.opened.exception() is not None
+
     async def ports(self) -> Ports:
-        """Wait until it is open."""
+        """Wait until it is open; raises what was wrong."""
         return await asyncio.shield(self.opened)
 
 
 @asynccontextmanager
 async def _opening(words: argparse.Namespace, after_s: float) -> AsyncIterator[Opening]:
-    """Open the mesh after so many seconds, beside what is done meanwhile; one task opens and closes it."""
+    """Open the mesh after so many seconds, beside what is done meanwhile; one task opens and closes it.
+
+    An agent that has been greeted hears from its calls why it cannot be opened: nobody reads what a process that ends
+    has said to its standard error.
+    """
     opened: asyncio.Future[Ports] = asyncio.get_running_loop().create_future()
     closing = asyncio.Event()
 
     async def keep() -> None:
         await asyncio.sleep(after_s)
-        async with open_place(words) as faces:
-            opened.set_result(Ports(faces.recaller, faces.retainer, faces.admin))
+        try:
+            async with open_place(words) as faces:
+                opened.set_result(Ports(faces.recaller, faces.retainer, faces.admin))
+                await closing.wait()
+        except MeshError as error:
+            if opened.done() or not after_s:
+                raise
+            lines = list(lines_of(error, words))
+            print("\n".join(lines), file=sys.stderr)
+            opened.set_exception(NotReady("; ".join(line.strip().removeprefix("recallmesh: ") for line in lines)))
             await closing.wait()
 
     keeping = asyncio.create_task(keep())
