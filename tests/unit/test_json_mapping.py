@@ -1,6 +1,7 @@
 """Requests and answers as JSON: what protobuf maps, both spellings, and the place of everything that is wrong."""
 
 import json
+import time
 
 import pytest
 from google.protobuf.message_factory import GetMessageClass
@@ -149,6 +150,30 @@ def test_text_that_is_no_unicode_is_refused_by_its_field():
     }
 
 
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ({"\ud800": 1}, "\ud800"),
+        ({"tuning": {"\ud800": 1}}, "tuning.\ud800"),
+        ({"tuning": "\ud800"}, "tuning"),
+        ({"budget": "\ud800"}, "budget"),
+        ({"factTypes": ["\ud800"]}, "factTypes[0]"),
+        ({"queryTime": "\ud800"}, "queryTime"),
+        ({"limit": "\ud800"}, "limit"),
+    ],
+)
+def test_half_a_character_is_refused_wherever_it_stands(value, field):
+    assert list(refused(value)) == [field]
+
+
+def test_a_name_that_comes_twice_is_found_at_once_among_however_many():
+    names = b",".join(b'"%x":0' % number for number in range(100_000))
+    began = time.process_time()
+    with pytest.raises(InvalidArgument, match="z: comes twice in one object"):
+        loaded(b"{" + names + b',"z":0,"z":0}')
+    assert time.process_time() - began < 20  # each against each other takes four minutes
+
+
 def test_a_name_comes_once_in_whatever_spelling():
     assert refused(b'{"limit": 1, "limit": 2}') == {"limit": "comes twice in one object"}
     assert refused({"bankId": "a", "bank_id": "b"}) == {"bank_id": "excludes bankId: only one of them can be said"}
@@ -201,6 +226,9 @@ def test_a_query_string_says_the_same_as_json():
         (("tags", "[" * 100_000), "no JSON"),
         (("tags", "3"), "no object"),
         (("query", "\udcff"), "not valid Unicode"),
+        (("\udcff", "1"), "no field"),
+        (("tags", '{"leaf": {}, "leaf": {}}'), "leaf comes twice"),
+        (("tuning", '{"recencyAlpha": NaN}'), "holds NaN, which is no JSON"),
     ],
 )
 def test_what_is_wrong_in_a_query_string_is_told_by_name(pair, said):

@@ -1,12 +1,13 @@
 """Lines of a descriptor come whole and in order, and a reader that leaves holds nothing up."""
 
 import asyncio
+import json
 import os
 import threading
 
 import pytest
 
-from recallmesh.tools.stdin import READ_BYTES, Lines
+from recallmesh.tools.stdin import READ_BYTES, Lines, whole
 
 
 @pytest.fixture
@@ -66,3 +67,20 @@ async def test_a_reader_that_leaves_lets_the_thread_end(pipe):
         if thread.name == "stdin":
             await asyncio.to_thread(thread.join, 10)
             assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (r'"cut \ud83d"', "cut \ufffd"),
+        (r'"\uDE00 cut"', "\ufffd cut"),
+        (r'"\ud83d\ud83d\ude00"', "\ufffd\U0001f600"),
+        (r'"\ud83d\ude00"', "\U0001f600"),
+        (r'"\\ud83d"', r"\ud83d"),
+        (r'"\\\ud83d"', "\\\ufffd"),
+        (r'"\ud83d\n"', "\ufffd\n"),
+        ('"plain"', "plain"),
+    ],
+)
+def test_half_a_character_is_read_as_one_that_cannot_be_read(written, told):
+    assert json.loads(whole(written)) == told

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,10 @@ from contextlib import contextmanager
 READ_BYTES = 65_536
 AHEAD = 16
 """Lines that are read before anybody has asked for them."""
+ESCAPES = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""What a backslash begins in JSON: two halves of a character, the first group: one half alone, or anything else."""
 
 
 class Lines(AsyncIterator[str]):
@@ -44,13 +49,13 @@ class Lines(AsyncIterator[str]):
         while piece := self._piece():
             *lines, rest = piece.split(b"\n")
             for line in lines:
-                whole = b"".join((*held, line))
+                joined = b"".join((*held, line))
                 held.clear()
-                if not self._hand_over(whole.decode("utf-8", "replace")):
+                if not self._hand_over(whole(joined.decode("utf-8", "replace"))):
                     return
             held.append(rest)
         if last := b"".join(held):
-            self._hand_over(last.decode("utf-8", "replace"))
+            self._hand_over(whole(last.decode("utf-8", "replace")))
         self._hand_over(None)
 
     def _piece(self) -> bytes:
@@ -69,6 +74,16 @@ class Lines(AsyncIterator[str]):
         except RuntimeError:
             return False
         return True
+
+
+def whole(line: str) -> str:
+    """Write half a character as the one that stands for what cannot be read: the whole line could not be, otherwise.
+
+    Programmes that cut texts by UTF-16 units send such halves, and nobody would get an answer.
+    """
+    if "\\ud" not in line and "\\uD" not in line:
+        return line
+    return ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], line)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from recallmesh.core.errors import FieldViolation
+from recallmesh.rpc.literal import is_unicode
 
 WELL_KNOWN = "google.protobuf."
 """Messages that JSON writes as values of their own."""
@@ -35,6 +36,9 @@ WANTED = {
     FieldDescriptor.TYPE_DOUBLE: "is no number",
     FieldDescriptor.TYPE_FLOAT: "is no number",
 }
+UNFIT = (json_format.ParseError, ValueError, TypeError, AttributeError, OverflowError, SystemError)
+"""What protobuf's reader raises for values that do not fit; which of them, depends on the value. ``SystemError`` is for
+a name that is not valid Unicode."""
 EXAMPLES = {
     "google.protobuf.Timestamp": "is no time such as 2026-03-21T10:05:00Z",
     "google.protobuf.Duration": "is no duration such as 7200s",
@@ -56,6 +60,8 @@ def descriptor(kind: type[Message]) -> Descriptor:
 
 def field_of(kind: Descriptor, name: str) -> FieldDescriptor | None:
     """Return the field of either name: ``bankId`` or ``bank_id``."""
+    if not is_unicode(name):  # which protobuf cannot look up
+        return None
     return kind.fields_by_camelcase_name.get(name) or kind.fields_by_name.get(name)
 
 
@@ -137,7 +143,7 @@ def _leaf(field: FieldDescriptor, key: str, value: object, where: str) -> Iterat
     alone = {key: value} if is_map(field) else [value] if field.is_repeated else value
     try:
         json_format.ParseDict({field.json_name: alone}, holder)
-    except (json_format.ParseError, ValueError, TypeError, AttributeError, OverflowError):
+    except UNFIT:
         yield FieldViolation(where, _wanted(value_of(field), value))
 
 

@@ -2,7 +2,7 @@
 
 import json
 from itertools import islice
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
@@ -10,16 +10,17 @@ from google.protobuf.message import Message
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.gateway import Asked, Parameters
 from recallmesh.core.limits import MESSAGE_BYTES
-from recallmesh.rpc.blame import descriptor, faults, misspelt
+from recallmesh.rpc.blame import UNFIT, descriptor, faults, misspelt
 from recallmesh.rpc.call import too_large
+from recallmesh.rpc.literal import strict
 from recallmesh.rpc.parameter import object_from_pairs
 
 M = TypeVar("M", bound=Message)
 
 TOLD = 20
 """The most fields that are told to be wrong at once."""
-UNREADABLE = (json_format.ParseError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What protobuf's reader raises for values that do not fit; which of them, depends on the value."""
+UNREADABLE = (*UNFIT, RecursionError)
+"""What protobuf's reader raises for what does not fit."""
 
 
 def message_from_json(asked: Asked, kind: type[M]) -> M:
@@ -55,7 +56,7 @@ def loaded(text: bytes) -> dict[str, Any]:
 
     """
     try:
-        value = json.loads(text.decode() or "{}", object_pairs_hook=_once_each, parse_constant=_refuse)
+        value = strict(text.decode() or "{}")
     except UnicodeDecodeError as error:
         raise _wrong(f"is not valid UTF-8 at byte {error.start + 1}") from error
     except json.JSONDecodeError as error:
@@ -84,19 +85,6 @@ def _read(value: dict[str, Any], kind: type[M]) -> M:
     if size > MESSAGE_BYTES:
         raise InvalidArgument(too_large(size))
     return message
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    read = dict(pairs)
-    if len(read) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidArgument(FieldViolation(twice, "comes twice in one object"))
-    return read
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise _wrong(f'holds {constant}, which is no JSON: write "{constant}"')
 
 
 def _wrong(description: str) -> InvalidArgument:

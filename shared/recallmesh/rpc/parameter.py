@@ -1,6 +1,5 @@
 """A request as a query string has it: a field each, repeated fields repeated, what is no plain value as JSON."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,6 +7,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.rpc.blame import SHOWN, field_of, is_map, is_message, unknown
+from recallmesh.rpc.literal import strict
 
 TRUTH = {"true": True, "false": False}
 
@@ -29,7 +29,9 @@ def object_from_pairs(pairs: Iterable[tuple[str, str]], kind: Descriptor) -> dic
             if field.json_name in found:
                 wrong.append(FieldViolation(name, "comes twice"))
             try:
-                found[field.json_name] = json.loads(text)
+                found[field.json_name] = strict(text)
+            except InvalidArgument as error:
+                wrong.extend(FieldViolation(name, f"{one.field} {one.description}") for one in error.violations)
             except (ValueError, RecursionError):
                 wrong.append(FieldViolation(name, "is no JSON, which this field is written as"))
         elif field.is_repeated:
