@@ -110,6 +110,27 @@ async def test_timeouts_can_be_set_and_a_deadline_in_hand_shortens_them():
             await mesh.admin.get_bank(mesh.bank("b").ref)
 
 
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e10])
+def test_what_is_no_timeout_is_refused_by_its_name(seconds):
+    with pytest.raises(InvalidArgument, match=r"timeouts\.retain_s: must be greater than 0"):
+        Timeouts(retain_s=seconds)
+
+
+@pytest.mark.parametrize("tenant", ["\ud800", "a\nb", "ü"])
+async def test_a_tenant_that_cannot_be_sent_is_refused(tenant):
+    with pytest.raises(InvalidArgument, match="tenant: must be printable ASCII"):
+        async with open_client("127.0.0.1:1", tenant=tenant):
+            pass
+
+
+async def test_a_client_that_is_closed_says_so():
+    async with open_client("127.0.0.1:1") as mesh:
+        pass
+    for work in (mesh.bank("b").recall("q"), mesh.bank("b").load(["x"]), anext(mesh.bank("b").recall_stream("q"))):
+        with pytest.raises(RuntimeError, match="the client is closed"):
+            await work
+
+
 async def test_two_clients_have_each_their_own_key_and_one_in_hand_goes_before_it():
     async with open_ear() as (ear, address), open_client(address, key="one") as one, open_client(address) as none:
         await asyncio.gather(*(mesh.admin.get_bank(mesh.bank("b").ref) for mesh in (one, none)))

@@ -200,3 +200,9 @@ async def test_an_iterable_is_drawn_in_a_thread_and_batches_end_where_they_are_h
     drawn = [batch async for batch in batches_of(heavy())]
     assert [(batch.first, batch.last) for batch in drawn] == [(1, 1), (2, 4), (5, 5)]
     assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize("row", ["Leo likes tea.", b"Leo", {"text": "Leo"}, RetainItem(("Leo",)), 7, None])
+async def test_what_is_no_row_of_items_is_refused(row):
+    with pytest.raises(InvalidArgument, match="row: must be a row of texts"):
+        await anext(batches_of(row))

@@ -136,3 +136,29 @@ def test_who_is_interrupted_while_waiting_ends_the_work():
             assert cancelled == [True]
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_closed_client_says_so_and_leaves_no_work_behind():
+    with open_blocking(opened()) as (_, wait):
+        answers = wait.each(counting())
+        assert next(answers) == 1
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        wait(twice(1))
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        next(answers)
+
+
+def test_work_that_waits_for_its_own_loop_is_told_so_instead_of_waiting_for_ever():
+    with open_blocking(opened()) as (_, wait):
+
+        async def told():
+            return wait(twice(1))
+
+        with pytest.raises(RuntimeError, match="await there"):
+            wait(told())
+        assert wait(twice(1)) == 2
+
+
+async def counting():
+    for number in (1, 2, 3):
+        yield number

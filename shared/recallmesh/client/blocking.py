@@ -22,17 +22,33 @@ class Waiter:
         self._loop = loop
 
     def __call__(self, work: Coroutine[Any, Any, R], *, within_s: float | None = None) -> R:
-        """Return what the work returns, or raise what it raises; ``within_s`` is its deadline, in seconds."""
+        """Return what the work returns, or raise what it raises; ``within_s`` is its deadline, in seconds.
+
+        Raises:
+            RuntimeError: the client is closed, or this is called by work that the client itself does, such as
+                ``progress`` of a load: it would wait for itself.
+
+        """
+        try:
+            self._check()
+        except RuntimeError:
+            work.close()  # nobody else can
+            raise
         return self._run(_bounded(work, within_s), copy_context())
 
     def each(self, answers: AsyncGenerator[R, None]) -> Iterator[R]:
         """Yield what is yielded; to close the iterator ends the work."""
         context = copy_context()  # one for all steps: what a generator sets in one, it takes back in another
         try:
-            while (answer := self._run(_next(answers), context)) is not None:
+            while (answer := self._step(answers, context)) is not None:
                 yield answer[0]
         finally:
-            self._run(_close(answers), context)
+            if not self._loop.is_closed():
+                self._run(_close(answers), context)
+
+    def _step(self, answers: AsyncGenerator[R, None], context: Context) -> tuple[R] | None:
+        self._check()
+        return self._run(_next(answers), context)
 
     def _run(self, work: Coroutine[Any, Any, R], context: Context) -> R:
         future = asyncio.run_coroutine_threadsafe(_inside(context, work), self._loop)
@@ -40,6 +56,17 @@ class Waiter:
             return future.result()
         finally:
             future.cancel()  # where the wait was interrupted; what is done cannot be cancelled
+
+    def _check(self) -> None:
+        """Refuse to wait for what would never come."""
+        if self._loop.is_closed():
+            raise RuntimeError("the client is closed")
+        try:
+            inside = asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # in a thread that has no loop
+            return
+        if inside:
+            raise RuntimeError("this is work of the client's own loop: await there, wait elsewhere")
 
 
 @contextmanager

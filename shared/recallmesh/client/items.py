@@ -1,7 +1,7 @@
 """Rows of items, however long, cut into batches in the same places whenever they are drawn."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from recallmesh.client.batch import SIZE, Batch, Continuation
@@ -23,13 +23,16 @@ async def batches_of(row: Row, *, size: int = SIZE, skip: int = 0) -> AsyncGener
     An iterable is drawn in a thread, a batch at a time: what it waits for or computes holds nobody up.
 
     Raises:
-        InvalidArgument: a size or a number of items that cannot be, or something that is no item, named by its number.
+        InvalidArgument: a size or a number of items that cannot be, what is no row, or no item, named by its number.
 
     """
     if not 1 <= size <= ITEMS_PER_CALL:
         raise InvalidArgument(FieldViolation("batch_size", f"must be in [1, {ITEMS_PER_CALL}]"))
     if skip < 0:
         raise InvalidArgument(FieldViolation("skip", "must be 0 or more"))
+    if isinstance(row, str | bytes | Mapping | RetainItem) or not isinstance(row, AsyncIterable | Iterable):
+        # A text is a row of its letters, and each would be kept.
+        raise InvalidArgument(FieldViolation("row", "must be a row of texts and RetainItems, such as a list of them"))
     continuation, drawn = Continuation(), _Drawn(row)
     while drawn.number < skip and (passed := await drawn.take(min(size, skip - drawn.number))):
         continuation.begin(passed)

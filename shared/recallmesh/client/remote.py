@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from recallmesh.client.client import Client
 from recallmesh.core.bank import DEFAULT_TENANT
@@ -14,10 +14,13 @@ from recallmesh.rpc.channel import Credentials, open_channel
 from recallmesh.rpc.recaller import RemoteRecaller
 from recallmesh.rpc.retainer import RemoteRetainer
 
+MOST_S = 1e9
+"""Some thirty years. gRPC counts nanoseconds in 64 bits, and takes what does not fit for a time that is over."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long calls may take at most, retries included, in seconds; all greater than 0.
+    """How long calls may take at most, retries included, in seconds; all greater than 0 and at most ``MOST_S``.
 
     A deadline in hand (``core.deadline.within``) shortens them, and the mesh has bounds of its own.
     """
@@ -28,6 +31,19 @@ class Timeouts:
     admin_s: float = 30.0
     stream_s: float = 3600.0
     """Of watches, exports, imports, and each stream of a load; a load opens another."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no time, and what gRPC would take for none.
+
+        Raises:
+            InvalidArgument: names those that are not greater than 0 and at most ``MOST_S``.
+
+        """
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        wrong = [name for name, seconds in given.items() if not 0 < seconds <= MOST_S]
+        if wrong:
+            described = f"must be greater than 0 and at most {MOST_S:g} seconds"
+            raise InvalidArgument(*(FieldViolation(f"timeouts.{name}", described) for name in wrong))
 
 
 DEFAULT_TIMEOUTS = Timeouts()
@@ -50,11 +66,13 @@ async def open_client(
     nothing is encrypted, and the key neither.
 
     Raises:
-        InvalidArgument: the address names no port, or the key cannot be sent.
+        InvalidArgument: the address names no port, or the key or the tenant cannot be sent.
 
     """
     if not is_target(address):
         raise InvalidArgument(FieldViolation("address", f"{address!r} is no host:port, such as 127.0.0.1:7070"))
+    if not (tenant.isascii() and tenant.isprintable()):
+        raise InvalidArgument(FieldViolation("tenant", "must be printable ASCII"))
     async with open_channel(address, credentials=credentials) as plain:
         channel = caller_channel(plain, key=key, stream_s=timeouts.stream_s)
         yield Client(

@@ -31,11 +31,19 @@ class _Calling:
         self._stream_s = stream_s
 
     def __call__(self, *given: Any, timeout: float | None = None, metadata: Any = None, **more: Any) -> Any:
-        """Call it."""
+        """Call it.
+
+        Raises:
+            RuntimeError: the channel is closed.
+
+        """
         within = self._stream_s if timeout is None else timeout
         brought = tuple(metadata or ())
         borne = any(name == AUTHORIZATION_KEY for name, _ in brought)
-        return self._call(*given, timeout=within, metadata=brought if borne else brought + self._metadata, **more)
+        try:
+            return self._call(*given, timeout=within, metadata=brought if borne else brought + self._metadata, **more)
+        except grpc.aio.UsageError as error:
+            raise RuntimeError("the client is closed") from error
 
 
 class _CallerChannel(grpc.aio.Channel):
