@@ -8,9 +8,9 @@ from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.extra import needing
 from recallmesh.mesh import Part
 from recallmesh.rpc.channel import open_channel
-from recallmesh.rpc.door import Door, DoorLimits
+from recallmesh.rpc.door import Door
 from recallmesh.rpc.gateway import JsonGateway
-from recallmesh.serve import check_listen, host_of, offer_metrics, stop_signal
+from recallmesh.serve import check_listen, host_of, limits_of, offer_metrics, stop_signal
 from recallmesh.settings import Settings
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed_gateway import ObservedGateway
@@ -48,11 +48,10 @@ async def open_door(
     door, serve = settings.door, settings.serve
     check_listen(door.listen, exposed=door.exposed)
     places = {part: own if part in here else place(settings, part) for part in PUBLIC}
-    limits = DoorLimits(deadline_s=serve.deadline_s, deadline_cap_s=serve.deadline_cap_s, in_flight=serve.in_flight)
     async with AsyncExitStack() as stack:
         channels = {at: await stack.enter_async_context(open_channel(at)) for at in sorted(set(places.values()))}
         reached = {part.value: channels[at] for part, at in places.items()}
-        gateway = ObservedGateway(JsonGateway(**reached, door=Door(limits)), metrics=metrics)
+        gateway = ObservedGateway(JsonGateway(**reached, door=Door(limits_of(serve))), metrics=metrics)
         leaving = Leaving()
         app = build_app(
             gateway,

@@ -32,7 +32,7 @@ from recallmesh.rpc.reranker import host_reranker
 from recallmesh.rpc.retainer import host_retainer
 from recallmesh.rpc.server import RunningServer, open_server
 from recallmesh.rpc.vectors import host_vectors
-from recallmesh.settings import Settings
+from recallmesh.settings import ServeSettings, Settings
 from recallmesh.telemetry.metrics import Metrics
 
 PASSING = (StoreUnavailable, EmbeddingMismatch, NotReady, ArmTimeout, ConflictingWrite)
@@ -96,7 +96,7 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
         open_server(
             own.listen,
             None,
-            limits=DoorLimits(deadline_s=own.deadline_s, deadline_cap_s=own.deadline_cap_s, in_flight=own.in_flight),
+            limits=limits_of(own),
             observe=assembly.metrics.observe_rpc,
             reflection=own.reflection,
             drain_s=own.drain_s,
@@ -154,6 +154,13 @@ async def host(assembly: Assembly, hosted: frozenset[Part]) -> list[Hosted]:
 def host_of(listen: str) -> str:
     """Return the host of ``host:port``."""
     return listen.rpartition(":")[0]
+
+
+def limits_of(own: ServeSettings) -> DoorLimits:
+    """Return the bounds that these settings ask for."""
+    return DoorLimits(
+        deadline_s=own.deadline_s, deadline_cap_s=own.deadline_cap_s, in_flight=own.in_flight, streams=own.streams
+    )
 
 
 def check_listen(listen: str, *, exposed: bool = False) -> None:

@@ -86,6 +86,9 @@ class ServeSettings(BaseModel, extra="forbid", frozen=True):
     """The longest deadline, in seconds, that a call may bring; longer ones are cut."""
     in_flight: int = Field(default=64, gt=0)
     """The most calls worked on at once; more are refused with RESOURCE_EXHAUSTED and a delay."""
+    streams: int = Field(default=256, gt=0)
+    """The most streams open at once, of requests or answers (watches, bulk loads, exports); more are refused likewise.
+    They have places of their own: most of them wait."""
     drain_s: float = Field(default=1.0, ge=0)
     """Seconds between not being ready and refusing calls, on SIGTERM, so that clients can turn away."""
     grace_s: float = Field(default=20.0, ge=0)

@@ -185,6 +185,16 @@ async def test_more_calls_than_may_be_are_turned_away_and_places_come_free():
         assert await ask(gateway, "BankService/GetBank", one({"bankId": "b"}))
 
 
+async def test_streams_have_places_of_their_own():
+    async with open_gateway(in_flight=1, streams=1) as (gateway, _, _):
+        method = gateway.methods["/recallmesh.v1.RecallService/RecallStream"]
+        async with aclosing(gateway.call(method, one({}), CALLER)) as answers:
+            await anext(answers)
+            with pytest.raises(Overloaded, match="streams"):
+                await ask(gateway, "RecallService/RecallStream", one({}))
+            assert await ask(gateway, "BankService/GetBank", one({"bankId": "b"}))
+
+
 async def test_to_close_a_stream_of_answers_cancels_the_call():
     async with open_gateway() as (gateway, recalling, _):
         method = gateway.methods["/recallmesh.v1.RecallService/RecallStream"]

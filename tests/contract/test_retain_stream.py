@@ -21,6 +21,7 @@ from recallmesh.core.errors import (
     InvalidArgument,
     MeshError,
     NotReady,
+    Overloaded,
     RequestIdReused,
     StoreUnavailable,
 )
@@ -350,6 +351,24 @@ async def test_a_stream_in_which_nothing_comes_ends(tmp_path):
             await hear(retainer.stream(silent()), answers)
         assert outcomes(answers) == [int]
         assert await bench.texts() == ["First."]
+
+
+async def test_streams_that_wait_keep_no_call_out(tmp_path):
+    heard = asyncio.Event()
+
+    async def waiting() -> AsyncIterator[RetainRequest]:
+        yield batch("r-0", "First.")
+        await heard.wait()
+
+    async with open_remote(tmp_path, limits=DoorLimits(in_flight=1, streams=1)) as (_, retainer):
+        stream = aiter(retainer.stream(waiting()))
+        answers = [await anext(stream)]
+        assert len((await retainer.retain(batch("r-1", "Second."))).items) == 1
+        with pytest.raises(Overloaded, match="streams"):
+            await every(retainer, batch("r-2", "Third."))
+        heard.set()
+        await hear(stream, answers)
+    assert outcomes(answers) == [int]
 
 
 async def test_a_server_that_leaves_answers_what_it_has_in_hand_and_reads_no_more(tmp_path):

@@ -16,13 +16,15 @@ class DoorLimits:
     ``deadline_s`` is for calls that bring no deadline, ``deadline_cap_s`` the longest that counts; ``stream_s`` is both
     for calls that answer in a stream. A call that takes a stream is as long as what comes: it has the deadline it
     brings and no other, and ends when nothing came for ``stream_s``. ``in_flight`` bounds the calls worked on at once,
-    ``retry_after_s`` is what the others are told. Seconds, all greater than 0.
+    ``streams`` those that take or answer a stream: most of these wait, and must not keep others out while they do.
+    ``retry_after_s`` is what is told who has no place. Seconds, all greater than 0.
     """
 
     deadline_s: float = 30.0
     deadline_cap_s: float = 300.0
     stream_s: float = 3600.0
     in_flight: int = 256
+    streams: int = 256
     retry_after_s: float = 0.5
 
     def seconds(self, asked: float | None, *, takes: bool, streams: bool) -> float | None:
@@ -42,28 +44,26 @@ class Door:
         self.limits = limits
         self.leaving = asyncio.Event()
         """Set when the process leaves: calls that take a stream read no more of it."""
-        self._inside = 0
+        self._inside = {True: 0, False: 0}
 
     @property
     def inside(self) -> int:
-        """How many calls are being worked on."""
-        return self._inside
+        """How many calls are being worked on, and streams open."""
+        return sum(self._inside.values())
 
     @contextmanager
-    def admit(self) -> Iterator[None]:
-        """Hold a place for the work inside.
+    def admit(self, *, stream: bool) -> Iterator[None]:
+        """Hold a place for the work inside; a call that takes or answers a ``stream`` has one of its own kind.
 
         Raises:
             Overloaded: there is none.
 
         """
-        if self._inside >= self.limits.in_flight:
-            raise Overloaded(
-                "the server has as many calls as it can work on",
-                retry_after=timedelta(seconds=self.limits.retry_after_s),
-            )
-        self._inside += 1
+        if self._inside[stream] >= (self.limits.streams if stream else self.limits.in_flight):
+            what = "streams as it keeps open" if stream else "calls as it can work on"
+            raise Overloaded(f"the server has as many {what}", retry_after=timedelta(seconds=self.limits.retry_after_s))
+        self._inside[stream] += 1
         try:
             yield
         finally:
-            self._inside -= 1
+            self._inside[stream] -= 1

@@ -88,7 +88,7 @@ class JsonGateway:
         route = self._routes[method.name]
         seconds = self._door.limits.seconds(_seconds(caller), takes=method.takes_stream, streams=method.answers_stream)
         metadata = _metadata(caller)
-        with self._door.admit():
+        with self._door.admit(stream=method.takes_stream or method.answers_stream):
             messages = _messages(asked, route.request)
             call: _Asking
             if method.takes_stream:

@@ -143,7 +143,7 @@ class _Wrapped:
     async def _bounded(self, raw: Raw, context: Context, send: Send) -> None:
         takes, streams = self._handler.request_streaming, self._handler.response_streaming
         seconds = self._door.limits.seconds(context.time_remaining(), takes=takes, streams=streams)
-        with self._door.admit(), within(seconds) as limit:
+        with self._door.admit(stream=bool(takes or streams)), within(seconds) as limit:
             async with asyncio.timeout_at(limit):
                 result = self._call(self._parsed(raw, context), context)
                 if isinstance(result, AsyncGenerator):
