@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
 from json import JSONDecodeError
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from recallmesh.bank.settings import BankSettings
 from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.port import is_target
 from recallmesh.door.settings import DoorSettings
 from recallmesh.embedder.settings import EmbedderSettings
 from recallmesh.graph.settings import GraphSettings
@@ -154,11 +156,14 @@ def load_settings(**given: Any) -> Settings:  # noqa: ANN401 - any field of any 
     if violations:
         raise InvalidArgument(*violations)
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         raise InvalidArgument(*(_violation(problem["loc"], problem["msg"]) for problem in error.errors())) from error
     except SettingsError as error:
         raise InvalidArgument(*_no_json(error.__cause__)) from error
+    if wrong := list(_no_addresses(settings)):
+        raise InvalidArgument(*wrong)
+    return settings
 
 
 def known_names(model: type[BaseModel] = Settings, prefix: str = PREFIX) -> tuple[str, ...]:
@@ -171,6 +176,16 @@ def known_names(model: type[BaseModel] = Settings, prefix: str = PREFIX) -> tupl
         else:
             names.append(f"{prefix}{field.upper()}")
     return tuple(names)
+
+
+def _no_addresses(settings: Settings) -> Iterator[FieldViolation]:
+    """Yield what is said to be the address of a service and cannot be one: gRPC would try it again and again."""
+    for section in Settings.model_fields:
+        for field in ("address", "server"):
+            value = getattr(getattr(settings, section), field, None)
+            if isinstance(value, str) and not is_target(value):
+                name = f"{PREFIX}{section.upper()}__{field.upper()}"
+                yield FieldViolation(name, "is no address: host:port, dns:///name:port or unix:path")
 
 
 def _is_unknown(name: str) -> bool:

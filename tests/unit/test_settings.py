@@ -123,6 +123,21 @@ def test_a_wrong_value_is_refused_by_its_variable(monkeypatch, name, value):
     assert [violation.field for violation in caught.value.violations] == [name]
 
 
+@pytest.mark.parametrize("name", ["RECALLMESH_KEYWORD__ADDRESS", "RECALLMESH_DOOR__SERVER"])
+@pytest.mark.parametrize("value", ["nonsense", "http://10.0.0.7:7070", "10.0.0.7:70700", "10.0.0.7:"])
+def test_what_can_be_no_address_is_refused_by_its_variable(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidArgument) as caught:
+        load_settings()
+    assert [violation.field for violation in caught.value.violations] == [name]
+
+
+@pytest.mark.parametrize("value", ["arm:7071", "[::1]:7071", "dns:///arm:7071", "unix:/run/arm.sock"])
+def test_every_way_of_grpc_to_name_a_server_is_an_address(monkeypatch, value):
+    monkeypatch.setenv("RECALLMESH_GRAPH__ADDRESS", value)
+    assert load_settings().graph.address == value
+
+
 @pytest.mark.parametrize("value", ["{", "[1]", "7", "keyword"])
 def test_a_table_that_is_no_table_is_refused_by_its_variable(monkeypatch, value):
     monkeypatch.setenv("RECALLMESH_RECALL__BOOSTS", value)
