@@ -69,6 +69,7 @@ SERVICE = """\
 - `recall.query_tokens` (R24): it protects the service, and a query is refused before any bank is read.
 - `recall.timeout_s` and the three shares of it (M3): a call's deadline is its caller's; how it is divided is a matter
   of machines, not of memories.
+- `recall.head_start_s`: so is which arm's question is at the vectors first.
 - `keyword.k1`, `b` and the weights of words (R5): the keyword arm's index is prepared for one setting of them.
   `language` shapes the index itself: a change analyses it anew.
 - the reach of the graph arm (R6): its bounds protect the arm; `graph.strategy` is what it does where nobody says

@@ -26,7 +26,7 @@ class RecallDefaults:
     embed_share: float = 0.3
     arms_share: float = 0.5
     rerank_share: float = 0.9
-    head_start_s: float = 0.0
+    head_start_s: float = 0.003
     query_tokens: int = QUERY_TOKENS
     arms: frozenset[ArmName] = frozenset(ArmName)
     reranking: bool = True

@@ -40,7 +40,7 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     """The part of a recall's time within which the arms answer, in (0, 1]."""
     rerank_share: float = Field(default=_OURS.rerank_share, gt=0, le=1)
     """The part of a recall's time within which the reranker answers, in (0, 1]; the rest is for packing."""
-    head_start_s: float = Field(default=0.003, ge=0, le=0.1)
+    head_start_s: float = Field(default=_OURS.head_start_s, ge=0, le=0.1)
     """Seconds that the semantic arm's question to the vectors waits for that of a graph arm which is a service of its
     own: that one comes by way of another process, and takes longest of all. 0: it does not wait."""
     query_tokens: PositiveInt = _OURS.query_tokens
