@@ -12,7 +12,7 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-from store_servers.process import Command
+from store_servers.process import Command, as_user
 from store_servers.server import Missing
 
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
@@ -154,7 +154,7 @@ def _home(folder: Path, owner: pwd.struct_passwd | None) -> Path:
     if owner is None:
         return folder / "home"
     enter = ["/bin/sh", "-c", 'test -x "$0"', str(folder)]
-    entered = subprocess.run(enter, check=False, user=owner.pw_uid, group=owner.pw_gid)
+    entered = subprocess.run([*as_user(owner.pw_uid, owner.pw_gid), *enter], check=False)
     return folder / "home" if entered.returncode == 0 else _away(folder)
 
 
@@ -166,15 +166,12 @@ def _run(
     programmes: Path, libraries: dict[str, str], tool: str, *args: str, owner: pwd.struct_passwd | None = None
 ) -> str:
     done = subprocess.run(
-        [str(programmes / tool), *args],
+        [*(as_user(owner.pw_uid, owner.pw_gid) if owner else ()), str(programmes / tool), *args],
         env={**os.environ, **libraries},
         cwd="/",
         check=False,
         capture_output=True,
         text=True,
-        user=owner and owner.pw_uid,
-        group=owner and owner.pw_gid,
-        extra_groups=owner and [],
     )
     if done.returncode:
         raise Missing(f"{tool} failed: {done.stderr.strip()}")

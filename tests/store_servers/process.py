@@ -69,15 +69,19 @@ class Process:
             os.close(watch)
 
 
+def as_user(user: int | None, group: int | None) -> list[str]:
+    """Return what before a command runs it as this user; nothing where that is the present one.
+
+    Not by ``subprocess`` itself: then it forks with the handlers of what is loaded, and gRPC's may end it unsaid.
+    """
+    return [] if user is None else ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--"]
+
+
 def start_process(command: Command, log: Path, *, tied: bool) -> Process:
     """Start a server that no Ctrl-C of ours reaches; a tied one ends with this process."""
-    privileges: list[str] = []
-    if command.user is not None:
-        privileges += [f"--reuid={command.user}", f"--regid={command.group}", "--clear-groups"]
+    prefix = as_user(command.user, command.group)
     if tied and shutil.which("setpriv"):
-        privileges += ["--pdeathsig", PARENT_GONE]
-    # Not by Popen's own ``user``: then it forks with the handlers of what is loaded, and gRPC's may end it unsaid.
-    prefix = ["setpriv", *privileges, "--"] if privileges else []
+        prefix = [*(prefix or ["setpriv", "--"])[:-1], "--pdeathsig", PARENT_GONE, "--"]
     with log.open("ab") as said:
         started = subprocess.Popen(
             [*prefix, *command.args],
