@@ -8,29 +8,13 @@ from recallmesh.core.errors import InvalidArgument
 from recallmesh.core.retain import BatchAnswer, RetainAnswer
 from recallmesh.rpc.admin import host_admin
 from recallmesh.rpc.failure import failure_from_pb
+from recallmesh.rpc.gateway import BANK, RECALL, RETAIN
 from recallmesh.rpc.recaller import host_recaller
 from recallmesh.rpc.retainer import host_retainer
 from recallmesh.rpc.status import error_from_rpc
-from recallmesh.v1 import (
-    bank_service_pb2,
-    document_service_pb2,
-    entity_service_pb2,
-    memory_service_pb2,
-    operation_service_pb2,
-    recall_service_pb2,
-    retain_service_pb2,
-)
 
 UNKNOWN = 99
-MODULES = (
-    bank_service_pb2,
-    document_service_pb2,
-    entity_service_pb2,
-    memory_service_pb2,
-    operation_service_pb2,
-    recall_service_pb2,
-    retain_service_pb2,
-)
+MODULES = (*BANK, *RECALL, *RETAIN)
 
 
 def paths(message, above=()):
