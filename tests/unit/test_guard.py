@@ -206,13 +206,9 @@ async def test_the_log_of_a_bug_holds_no_value_of_a_variable(as_json):
         return memory.no_such_thing
 
     out = io.StringIO()
-    before = structlog.get_config()
     set_up_logging(as_json=as_json, stream=out)
-    try:
-        with pytest.raises(InternalFault):
-            await Guard("retain", timeout_s=5, metrics=Metrics()).run("retain", told("the code of the safe is 4711"))
-    finally:
-        structlog.configure(**before)
+    with pytest.raises(InternalFault):
+        await Guard("retain", timeout_s=5, metrics=Metrics()).run("retain", told("the code of the safe is 4711"))
     assert "no_such_thing" in out.getvalue()
     assert "4711" not in out.getvalue()
 
@@ -267,13 +263,9 @@ def test_observed_administration_has_all_of_the_port():
 
 
 def test_a_line_goes_to_the_standard_error_of_its_own_moment(monkeypatch):
-    before = structlog.get_config()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     set_up_logging(as_json=True)
     later = io.StringIO()
     monkeypatch.setattr(sys, "stderr", later)
-    try:
-        structlog.get_logger().warning("here")
-    finally:
-        structlog.configure(**before)
+    structlog.get_logger().warning("here")
     assert '"event": "here"' in later.getvalue()
