@@ -48,6 +48,31 @@ def test_wrong_words_exit_with_2_and_say_where_to_read_on(given, capsys):
 
 
 @pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("recal", "recall"),
+        ("bank creat x", "create"),
+        ("serve keywrd", "keyword"),
+        ("recall q --bank b --budget midd", "mid"),
+        ("recall q --bank b --buget low", "--budget"),
+        ("recall q --bank b --max-token=9", "--max-tokens"),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(given, meant, capsys):
+    with pytest.raises(SystemExit) as told:
+        main(given.split())
+    assert told.value.code == 2
+    assert f"\n  did you mean {meant}?\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["xyzzy", "recall q --bank b more words", "recall q --bank b --xyzzy"])
+def test_what_is_like_nothing_is_not_guessed_at(given, capsys):
+    with pytest.raises(SystemExit):
+        main(given.split())
+    assert "did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "command",
     ["serve", "retain", "recall", "bank", "entity", "document", "memory", "tag", "operation", "check-config", "demo"],
 )

@@ -45,4 +45,4 @@ def test_words_that_are_none_are_refused(capsys):
     with pytest.raises(SystemExit) as left:
         main(["mcp", "--banks", "diary"])
     assert left.value.code == 2
-    assert "recallmesh --help" in capsys.readouterr().err
+    assert "recallmesh mcp --help" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from contract.ledger_bed import LATER, MINUTE, NOW, Backend, Bed, chunk, new_bank, uid
 from databases import database
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankRef
@@ -345,6 +345,13 @@ async def test_a_ledger_that_is_away_is_told_of_without_its_password():
     assert found.advice
     assert isinstance(caught.value, StoreUnavailable)
     assert "hush" not in f"{found} {caught.value} {logs}"
+
+
+async def test_a_ledger_that_lets_nobody_in_is_not_said_to_be_away(bare):
+    url = make_url(bare)
+    for other in (url.set(database="no such one"), url.set(username="nobody")):
+        with pytest.raises(StoreUnavailable, match="lets nobody in by this user, password and database"):
+            await migrate_ledger(other.render_as_string(hide_password=False))
 
 
 async def test_a_glance_sees_what_is_committed_changes_nothing_and_leaves_the_connection_as_it_was(kept):

@@ -443,6 +443,27 @@ async def test_forgetting_deletes_what_was_named_and_says_what_it_said(agent):
     )
 
 
+async def test_forgetting_that_fails_half_way_says_what_is_gone(agent):
+    class Failing(Mesh):
+        async def delete_memory(self, ref, memory_id):
+            if memory_id == "m-2":
+                raise StoreUnavailable("the ledger is away")
+            return await super().delete_memory(ref, memory_id)
+
+    client = agent(Failing())
+    told = (await client.call_tool("forget", {"memory_ids": ["m-1", "m-2", "m-3"]})).structured_content
+    assert [one["id"] for one in told["forgotten"]] == ["m-1"]
+    (note,) = told["notes"]
+    assert "the ledger is away" in note
+    assert "m-2, m-3" in note
+    assert (await client.call_tool("forget", {"memory_ids": ["m-2"]})).is_error
+
+
+def test_a_bank_without_a_name_is_refused_at_the_start():
+    with pytest.raises(InvalidArgument, match="bank: is empty"):
+        BankChoice(("diary", ""))
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "told_of"),
     [

@@ -1,17 +1,45 @@
 """The pieces that the command line's grammar is put together from."""
 
 import argparse
-from typing import NoReturn, TypeAlias
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn, TypeAlias
 
 from recallmesh.core.tags import TagMode
+
+CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)", re.DOTALL)
+"""How argparse says that a word is none of those that there are."""
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors end with what to do next."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to read how it is right; exits with 2."""
-        self.exit(2, f"{self.prog}: {message}\n  how it is used: {self.prog} --help\n")
+        """Say what is wrong, what was probably meant, and where to read how it is right; exits with 2."""
+        found = CHOICE.search(message)
+        meant = _meant(found[1], re.findall(r"[\w.-]+", found[2])) if found else ""
+        self.exit(2, f"{self.prog}: {message}\n{meant}  how it is used: {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # noqa: ANN401 - as argparse has it
+        """Refuse what is no option of this command here, where it is known which there are."""
+        words, strange = super().parse_known_args(args, namespace)
+        if strange:
+            self._refuse(strange)
+        return words, strange
+
+    def _refuse(self, strange: Sequence[str]) -> NoReturn:
+        wrong = next((word for word in strange if word.startswith("-")), strange[0])
+        options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        meant = _meant(wrong.partition("=")[0], options)
+        said = f"{self.prog}: unrecognized arguments: {' '.join(strange)}"
+        self.exit(2, f"{said}\n{meant}  how it is used: {self.prog} --help\n")
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    """Return a line with what was probably meant; empty: nothing is like it."""
+    close = get_close_matches(word, known, n=1)
+    return f"  did you mean {close[0]}?\n" if close else ""
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - the only name argparse has for it

@@ -27,6 +27,11 @@ class BankChoice:
     names: tuple[str, ...] = ()
     create: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse a name that is none, which no call could ever mean."""
+        if "" in self.names:
+            raise InvalidArgument(FieldViolation(BANK, "is empty"))
+
     def offered(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return a tool's input schema with the argument that names the bank, if a call can name one."""
         if len(self.names) == 1:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import BankRef
-from recallmesh.core.errors import FieldViolation, InvalidArgument, MemoryNotFound
+from recallmesh.core.errors import FieldViolation, InvalidArgument, MemoryNotFound, MeshError
 from recallmesh.core.memory import Memory
 from recallmesh.tools.shown import counted
 from recallmesh.tools.tool import Asked, Hints, Ports, Progress, Reply, Told, Tool
@@ -36,7 +36,7 @@ class Forgotten(BaseModel):
 class ToldForget(Told):
     """What was deleted."""
 
-    notes: list[str] = Field(description="What was not there to delete. Empty: all was deleted as asked.")
+    notes: list[str] = Field(description="What was not deleted, and why. Empty: all was deleted as asked.")
     memory_count: int = Field(description="How many memories were deleted.")
     forgotten: list[Forgotten] = Field(default_factory=list, description="The memories that were named and deleted.")
     document_id: str = Field(default="", description="The document that was deleted.")
@@ -80,21 +80,32 @@ async def _forget_document(admin: Admin, bank: BankRef, document_id: str) -> Rep
 
 
 async def _forget_memories(admin: Admin, bank: BankRef, ids: list[str], progress: Progress | None) -> Reply:
+    """Delete one after the other; what fails half way is told with what is gone by then."""
     gone: list[Forgotten] = []
     strange: list[str] = []
+    notes: list[str] = []
     for place, one in enumerate(ids):
         try:
             memory = await admin.get_memory(bank, one)
             await admin.delete_memory(bank, one)
         except MemoryNotFound:
             strange.append(one)
+        except MeshError as error:
+            if not gone:
+                raise
+            left = ", ".join(ids[place:])
+            notes.append(
+                f"Then it failed: {error.message}. Not deleted, or not known to be: {left}; ask for them again."
+            )
+            break
         else:
             gone.append(_forgotten(memory))
         if progress is not None:
             await progress(place + 1.0, float(len(ids)), f"{len(gone)} deleted")
     if not gone:
         raise MemoryNotFound(", ".join(strange))
-    notes = [f"Not there, so not deleted: {', '.join(strange)}."] if strange else []
+    if strange:
+        notes.insert(0, f"Not there, so not deleted: {', '.join(strange)}.")
     rows = [f"- {one.text} (id {one.id})" for one in gone]
     head = f"Deleted {counted(len(gone), 'memory', 'memories')}:"
     return Reply("\n".join([head, *rows, *notes]), ToldForget(notes=notes, memory_count=len(gone), forgotten=gone))

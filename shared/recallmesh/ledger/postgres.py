@@ -1,5 +1,6 @@
 """The ledger on a PostgreSQL server, by psycopg: many writers, and a server that may be away or silent."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,6 +68,8 @@ _MEANINGS: dict[str, tuple[type[MeshError], str]] = {
 }
 _AWAY = frozenset({"", "08", "53", "57", "58"})
 """Classes of errors of the connection, the server's means, its operator and its machine."""
+_KEPT_OUT = re.compile(r"password|pg_hba|role \"|database \"[^\n]*\" does not exist", re.IGNORECASE)
+"""What libpq says, which has no code for it, when a server is there and lets nobody of that name in."""
 _WITH_VALUES = "22"
 """The class of errors whose text quotes what was told."""
 
@@ -195,9 +198,14 @@ def _meaning(driver: BaseException, code: str, *, lost: bool, committing: bool) 
         return Failure(InvalidArgument(VALUE if code else NUL))  # the driver itself refuses NUL alone
     if committing and lost:
         return Failure(StoreUnavailable(UNKNOWN))
-    said = "does not answer" if code[:2] in _AWAY else "refused what was asked of it; the log says why"
-    away = StoreUnavailable(f"the ledger's database {said}")
+    away = StoreUnavailable(f"the ledger's database {_away(driver, code)}")
     return Failure(away, again=lost and not isinstance(driver, Silent))
+
+
+def _away(driver: BaseException, code: str) -> str:
+    if not code and _KEPT_OUT.search(str(driver)):
+        return "lets nobody in by this user, password and database name"
+    return "does not answer" if code[:2] in _AWAY else "refused what was asked of it; the log says why"
 
 
 def _said(driver: BaseException, code: str) -> str:
