@@ -1,0 +1,42 @@
+{{/* The pod that migrates the stores. Takes root, component, settings: it reads no ConfigMap, which a hook comes before. */}}
+{{- define "recallmesh.migratePod" -}}
+{{- $root := .root -}}
+metadata:
+  labels: {{- include "recallmesh.podLabels" . | nindent 4 }}
+spec:
+  restartPolicy: Never
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  {{- include "recallmesh.podSecurity" $root | nindent 2 }}
+  {{- include "recallmesh.pullSecrets" $root | indent 2 }}
+  containers:
+    - name: migrate
+      image: {{ include "recallmesh.image" (dict "root" $root "component" $root.Values.image.all "own" "") }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      command: [recallmesh]
+      args: [migrate]
+      {{- include "recallmesh.containerSecurity" $root | nindent 6 }}
+      env:
+        {{- range $key, $value := .settings }}
+        - {name: {{ $key }}, value: {{ quote $value }}}
+        {{- end }}
+        {{- range list "postgres" "qdrant" "opensearch" "neo4j" }}
+        {{- with include "recallmesh.storeEnv" (dict "root" $root "store" .) }}{{ . | trim | nindent 8 }}{{ end }}
+        {{- end }}
+      resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
+      volumeMounts:
+        - {name: data, mountPath: /data}
+        - {name: tmp, mountPath: /tmp}
+        {{- if $root.Values.stores.opensearch.caSecret }}
+        - {name: opensearch-ca, mountPath: /etc/recallmesh/opensearch, readOnly: true}
+        {{- end }}
+  volumes:
+    - name: data
+      emptyDir: {sizeLimit: 100Mi}
+    - name: tmp
+      emptyDir: {sizeLimit: 1Gi}
+    {{- if $root.Values.stores.opensearch.caSecret }}
+    - name: opensearch-ca
+      secret: {secretName: {{ $root.Values.stores.opensearch.caSecret }}}
+    {{- end }}
+{{- end -}}

@@ -1,0 +1,31 @@
+{{/*
+The services of the mesh: whom each calls, which stores it opens, and whether it calls what is outside. Held against the
+code by tests/unit/test_chart_parts.py.
+*/}}
+{{- define "recallmesh.table" -}}
+semantic: {calls: [embedder], stores: [qdrant]}
+keyword: {calls: [], stores: [opensearch]}
+graph: {calls: [embedder], stores: [qdrant, neo4j]}
+temporal: {calls: [embedder], stores: [qdrant]}
+recall: {calls: [semantic, keyword, graph, temporal, embedder, reranker], stores: [postgres], public: true}
+retain: {calls: [semantic, keyword, graph, embedder], stores: [postgres], public: true, outside: true}
+bank: {calls: [semantic, keyword, graph], stores: [postgres], public: true}
+embedder: {calls: [], stores: [], computes: true}
+reranker: {calls: [], stores: [], computes: true}
+door: {calls: [recall, retain, bank], stores: [], public: true}
+{{- end -}}
+
+{{/* The services that run as pods of their own, with their values on top of the defaults: a table by name. */}}
+{{- define "recallmesh.parts" -}}
+{{- $found := dict -}}
+{{- if eq .Values.mode "distributed" -}}
+{{- range $name, $row := include "recallmesh.table" . | fromYaml -}}
+{{- $given := index (merge (dict) $.Values.arms (omit $.Values "arms")) $name | default dict -}}
+{{- $own := mustMergeOverwrite (deepCopy $.Values.defaults) (deepCopy $given) -}}
+{{- if ne (toString (dig "enabled" true $own)) "false" -}}
+{{- $_ := set $found $name (merge (dict "row" $row) $own) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $found | toJson -}}
+{{- end -}}

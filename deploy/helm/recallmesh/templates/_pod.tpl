@@ -1,0 +1,118 @@
+{{/* What pods have in common. */}}
+
+{{/* Seconds that a pod may take to end: those before SIGTERM, the drain, the calls in hand, and five for closing. */}}
+{{- define "recallmesh.endS" -}}
+{{- $serve := .Values.settings.serve -}}
+{{- add (int .Values.preStopS) (ceil $serve.drain_s | int) (ceil $serve.grace_s | int) 5 -}}
+{{- end -}}
+
+{{- define "recallmesh.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "recallmesh.podSecurity" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "recallmesh.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/*
+The health names: `recallmesh` is SERVING from the moment a process listens until it leaves, the empty name once every part
+of the process is ready. So a store that is down takes a pod out of its Service, and never restarts it.
+*/}}
+{{- define "recallmesh.probes" -}}
+startupProbe:
+  grpc: {port: 7070, service: recallmesh}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  grpc: {port: 7070, service: recallmesh}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+readinessProbe:
+  grpc: {port: 7070}
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- end -}}
+
+{{/* The kubelet calls a pod by its address, which is none of the door's names. */}}
+{{- define "recallmesh.doorProbes" -}}
+startupProbe:
+  httpGet: &live {path: /livez, port: json, httpHeaders: [{name: Host, value: localhost}]}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: *live
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+readinessProbe:
+  httpGet: {path: /readyz, port: json, httpHeaders: [{name: Host, value: localhost}]}
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- end -}}
+
+{{/* The variables of a pod that are its own: its stores' credentials, its threads, what is given. Takes root, name, own. */}}
+{{- define "recallmesh.podEnv" -}}
+{{- range .own.row.stores -}}
+{{- include "recallmesh.storeEnv" (dict "root" $.root "store" .) -}}
+{{- end -}}
+{{- if and .own.row.computes (not (hasKey (index .root.Values.settings .name | default dict) "threads")) -}}
+- name: RECALLMESH_{{ upper .name }}__THREADS
+  valueFrom:
+    resourceFieldRef: {containerName: {{ .name }}, resource: requests.cpu, divisor: "1"}
+{{ end -}}
+{{- with .own.extraEnv }}{{ toYaml . }}
+{{ end -}}
+{{- end -}}
+
+{{/* Where pods run. Takes root, component, own. */}}
+{{- define "recallmesh.placement" -}}
+{{- with .own.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .own.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .own.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .own.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- if .own.topologySpread.enabled }}
+topologySpreadConstraints:
+{{- range .own.topologySpread.keys }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: {{ $.own.topologySpread.whenUnsatisfiable }}
+    labelSelector:
+      matchLabels: {{- include "recallmesh.selector" $ | nindent 8 }}
+    matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The checksum that rolls pods when what they read at their start has changed. */}}
+{{- define "recallmesh.checksum" -}}
+recallmesh.io/settings: {{ include "recallmesh.settings" . | sha256sum | trunc 16 }}
+{{- end -}}

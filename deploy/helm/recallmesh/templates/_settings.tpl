@@ -1,0 +1,108 @@
+{{/* What every pod of the mesh reads: the settings as variables. Numbers are written as JSON: a template's own would be 1e+06. */}}
+
+{{- define "recallmesh.text" -}}
+{{- if kindIs "string" . -}}{{ . }}{{- else -}}{{ toJson . }}{{- end -}}
+{{- end -}}
+
+{{- define "recallmesh.settings" -}}
+{{- $name := include "recallmesh.fullname" . -}}
+{{- $found := dict
+  "RECALLMESH_DATA" "/data"
+  "RECALLMESH_SERVE__LISTEN" "0.0.0.0:7070"
+  "RECALLMESH_SERVE__METRICS_PORT" "9090"
+-}}
+{{- range $section, $fields := .Values.settings -}}
+{{- if kindIs "map" $fields -}}
+{{- range $field, $value := $fields -}}
+{{- $_ := set $found (printf "RECALLMESH_%s__%s" (upper $section) (upper $field)) (include "recallmesh.text" $value) -}}
+{{- end -}}
+{{- else -}}
+{{- $_ := set $found (printf "RECALLMESH_%s" (upper $section)) (include "recallmesh.text" $fields) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq .Values.mode "distributed" -}}
+{{- range $part, $own := include "recallmesh.parts" . | fromJson -}}
+{{- if ne $part "door" -}}
+{{- $_ := set $found (printf "RECALLMESH_%s__ADDRESS" (upper $part)) (printf "dns:///%s-%s:7070" $name $part) -}}
+{{- end -}}
+{{- end -}}
+{{- if not .Values.reranker.enabled -}}
+{{- $_ := set $found "RECALLMESH_RERANKER__BACKEND" "none" -}}
+{{- end -}}
+{{- with include "recallmesh.storeUrl" (dict "root" . "store" "postgres") -}}{{- $_ := set $found "RECALLMESH_LEDGER__URL" . -}}{{- end -}}
+{{- with include "recallmesh.storeUrl" (dict "root" . "store" "qdrant") -}}{{- $_ := set $found "RECALLMESH_SEMANTIC__QDRANT_URL" . -}}{{- end -}}
+{{- with include "recallmesh.storeUrl" (dict "root" . "store" "opensearch") -}}{{- $_ := set $found "RECALLMESH_KEYWORD__OPENSEARCH_URL" . -}}{{- end -}}
+{{- with include "recallmesh.storeUrl" (dict "root" . "store" "neo4j") -}}{{- $_ := set $found "RECALLMESH_GRAPH__NEO4J_URL" . -}}{{- end -}}
+{{- if .Values.stores.opensearch.caSecret -}}
+{{- $_ := set $found "RECALLMESH_KEYWORD__OPENSEARCH_CA" "/etc/recallmesh/opensearch/ca.crt" -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.door.enabled -}}
+{{- $_ := set $found "RECALLMESH_DOOR__LISTEN" "0.0.0.0:8080" -}}
+{{- $_ := set $found "RECALLMESH_DOOR__EXPOSED" "true" -}}
+{{- $_ := set $found "RECALLMESH_DOOR__HOSTS" (include "recallmesh.doorHosts" .) -}}
+{{- end -}}
+{{- $found | toYaml -}}
+{{- end -}}
+
+{{/* The names by which the door may be called: its Service's, and those that are given. */}}
+{{- define "recallmesh.doorHosts" -}}
+{{- $own := printf "%s-door" (include "recallmesh.fullname" .) -}}
+{{- $inside := list $own (printf "%s.%s" $own .Release.Namespace) (printf "%s.%s.svc" $own .Release.Namespace) (printf "%s.%s.svc.cluster.local" $own .Release.Namespace) -}}
+{{- concat $inside .Values.door.hosts | uniq | sortAlpha | toJson -}}
+{{- end -}}
+
+{{/* Where a store is: bundled, or as the values say; empty when a Secret says it. */}}
+{{- define "recallmesh.storeUrl" -}}
+{{- $own := index .root.Values.stores .store -}}
+{{- $host := printf "%s-%s" (include "recallmesh.fullname" .root) .store -}}
+{{- if $own.bundled -}}
+{{- index (dict
+  "postgres" (printf "postgresql://recallmesh@%s/recallmesh" $host)
+  "qdrant" (printf "http://%s:6334" $host)
+  "opensearch" (printf "http://%s:9200" $host)
+  "neo4j" (printf "bolt://%s:7687" $host)) .store -}}
+{{- else -}}
+{{- $own.url -}}
+{{- end -}}
+{{- end -}}
+
+{{/* One variable from a Secret. Takes name, secret, key. */}}
+{{- define "recallmesh.secretEnv" -}}
+- name: {{ .name }}
+  valueFrom:
+    secretKeyRef: {name: {{ .secret }}, key: {{ .key }}}
+{{ end -}}
+
+{{/* The variables by which one store lets a pod in, from its Secret. Takes root and store. */}}
+{{- define "recallmesh.storeEnv" -}}
+{{- $own := index .root.Values.stores .store -}}
+{{- $secret := ternary (printf "%s-stores" (include "recallmesh.fullname" .root)) $own.existingSecret $own.bundled -}}
+{{- if eq .store "postgres" -}}
+{{- if $own.bundled -}}
+{{- include "recallmesh.secretEnv" (dict "name" "PGPASSWORD" "secret" $secret "key" "postgres-password") -}}
+{{- else if and $secret $own.url -}}
+{{- include "recallmesh.secretEnv" (dict "name" "PGPASSWORD" "secret" $secret "key" $own.passwordKey) -}}
+{{- else if $secret -}}
+{{- include "recallmesh.secretEnv" (dict "name" "RECALLMESH_LEDGER__URL" "secret" $secret "key" $own.urlKey) -}}
+{{- end -}}
+{{- else if eq .store "qdrant" -}}
+{{- if $secret -}}
+{{- include "recallmesh.secretEnv" (dict "name" "RECALLMESH_SEMANTIC__QDRANT_API_KEY" "secret" $secret "key" (ternary "qdrant-api-key" $own.apiKeyKey $own.bundled)) -}}
+{{- end -}}
+{{- else if eq .store "opensearch" -}}
+{{- if and $secret (not $own.bundled) -}}
+{{- include "recallmesh.secretEnv" (dict "name" "RECALLMESH_KEYWORD__OPENSEARCH_USER" "secret" $secret "key" $own.userKey) -}}
+{{- include "recallmesh.secretEnv" (dict "name" "RECALLMESH_KEYWORD__OPENSEARCH_PASSWORD" "secret" $secret "key" $own.passwordKey) -}}
+{{- end -}}
+{{- else if eq .store "neo4j" -}}
+{{- if $own.bundled -}}
+- name: RECALLMESH_GRAPH__NEO4J_USER
+  value: neo4j
+{{ include "recallmesh.secretEnv" (dict "name" "RECALLMESH_GRAPH__NEO4J_PASSWORD" "secret" $secret "key" "neo4j-password") -}}
+{{- else if $secret -}}
+{{- include "recallmesh.secretEnv" (dict "name" "RECALLMESH_GRAPH__NEO4J_USER" "secret" $secret "key" $own.userKey) -}}
+{{- include "recallmesh.secretEnv" (dict "name" "RECALLMESH_GRAPH__NEO4J_PASSWORD" "secret" $secret "key" $own.passwordKey) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,98 @@
+"""The Helm chart as helm renders it, without a cluster."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from chart.programmes import Workshop
+from store_servers.server import Missing
+
+ROOT = Path(__file__).parents[1]
+CHART = ROOT / "deploy" / "helm" / "recallmesh"
+PROGRAMMES = ROOT / ".servers" / "chart"
+KUBERNETES = "1.37.0"
+Values = Mapping[str, Any]
+Objects = list[dict[str, Any]]
+
+BUNDLED = {
+    "postgres": {"bundled": True, "password": "postgres-password"},
+    "qdrant": {"bundled": True, "apiKey": "qdrant-api-key"},
+    "opensearch": {"bundled": True},
+    "neo4j": {"bundled": True, "password": "neo4j-password"},
+}
+"""Stores of the chart's own, whose passwords are not made anew with each rendering."""
+
+
+class Refused(Exception):
+    """Helm would not render these values; the message is what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Helm:
+    """The command, with the chart."""
+
+    path: Path
+
+    def print(self, *values: Values | Path, words: Iterable[str] = ()) -> str:
+        """Return what these values, the later ones on top, are rendered to, as helm prints it.
+
+        Raises:
+            Refused: they cannot be.
+
+        """
+        return self._run("template", "mesh", str(CHART), "--namespace", "memory", *words, values=values)
+
+    def render(self, *values: Values | Path, words: Iterable[str] = ()) -> Objects:
+        """Return the objects of these values."""
+        return [one for one in yaml.safe_load_all(self.print(*values, words=words)) if one]
+
+    def lint(self, *values: Values | Path) -> str:
+        """Return what helm's linter says."""
+        return self._run("lint", "--strict", str(CHART), values=values)
+
+    def _run(self, *words: str, values: Iterable[Values | Path]) -> str:
+        given = [one if isinstance(one, Path) else None for one in values]
+        told = [word for one in given for word in ("--values", str(one) if one else "-")]
+        # Of values that are no file there is one: helm reads its standard input once.
+        inline = [one for one in values if not isinstance(one, Path)]
+        done = subprocess.run(
+            [str(self.path), *words, "--kube-version", KUBERNETES, *told],
+            input=json.dumps(inline[0]) if inline else None,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise Refused(done.stderr + done.stdout)
+        return done.stdout
+
+
+def find_helm() -> Helm:
+    """Return helm, built if need be; a test is skipped where it cannot be, and fails in CI."""
+    try:
+        return Helm(Workshop(PROGRAMMES, print).build(("helm",))["helm"])
+    except Missing as missing:
+        if os.environ.get("CI"):
+            pytest.fail(f"helm: {missing}", pytrace=False)
+        pytest.skip(f"helm: {missing}")
+
+
+def of_kind(objects: Objects, kind: str) -> dict[str, dict[str, Any]]:
+    """Return the objects of a kind by their names."""
+    return {one["metadata"]["name"]: one for one in objects if one["kind"] == kind}
+
+
+def pods(objects: Objects) -> dict[str, dict[str, Any]]:
+    """Return the pod specs of everything that makes pods, by component."""
+    found = {}
+    for one in objects:
+        if one["kind"] in ("Deployment", "StatefulSet", "Job"):
+            template = one["spec"]["template"]
+            found[template["metadata"]["labels"]["app.kubernetes.io/component"]] = template["spec"]
+    return found
