@@ -86,6 +86,8 @@ def _hint(fields: set[str], words: argparse.Namespace) -> str:
 
 
 def _reach(error: MeshError, words: argparse.Namespace) -> str:
+    if words.usage == "health":
+        return "its log says why; one that starts lives before it is ready: recallmesh health --live"
     address = address_of(words)
     if address:
         return f"is a mesh at {address}? start one: recallmesh serve all; or leave --server (RECALLMESH_SERVER) away"

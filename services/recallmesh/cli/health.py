@@ -40,7 +40,9 @@ def own_address(listen: str) -> str:
     """
     host, _, port = listen.rpartition(":")
     if port == "0":
-        raise InvalidArgument(FieldViolation("ADDRESS", f"a server on {listen} takes any free port: name the one it has"))
+        raise InvalidArgument(
+            FieldViolation("ADDRESS", f"a server on {listen} takes any free port: name the one it has")
+        )
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:

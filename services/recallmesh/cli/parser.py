@@ -3,7 +3,7 @@
 import argparse
 from importlib.metadata import version
 
-from recallmesh.cli import entity_words, index_words, mcp_words
+from recallmesh.cli import entity_words, health_words, index_words, mcp_words
 from recallmesh.cli.content_words import add_contents
 from recallmesh.cli.guide import keys_help
 from recallmesh.cli.labels import LABELS_HELP
@@ -152,6 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_entity(commands)
     _add_index_commands(commands)
     _add_check_config(commands)
+    _add_health(commands)
     _add_mcp(commands)
     _add_demo(commands)
     return parser
@@ -378,6 +379,11 @@ def _add_check_config(commands: Commands) -> None:
     )
     parser.add_argument("--all", action="store_true", help="show every setting")
     parser.add_argument("--data", metavar="DIR", help="the folder of the embedded stores")
+
+
+def _add_health(commands: Commands) -> None:
+    parser = command(commands, "health", "health", health_words.ABOUT, health_words.EXAMPLES)
+    health_words.add_words(parser)
 
 
 def _add_demo(commands: Commands) -> None:

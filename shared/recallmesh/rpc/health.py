@@ -28,4 +28,4 @@ async def check_health(channel: grpc.aio.Channel, name: str, *, timeout_s: float
             raise StoreUnavailable(f"{name} is not hosted there") from error
         raise error_from_rpc(error) from error
     if answer.status != health_pb2.HealthCheckResponse.SERVING:
-        raise StoreUnavailable(f"{name} is not ready")
+        raise StoreUnavailable(f"{name or 'the process'} is not ready")
