@@ -78,17 +78,18 @@ class Process:
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
+    host: str = "127.0.0.1"
     running: subprocess.Popen | None = None
 
     @property
     def address(self) -> str:
         if self.port:
-            return f"127.0.0.1:{self.port}"
+            return f"{self.host}:{self.port}"
         found = LISTENS.findall(self.told())
         return found[-1] if found else ""
 
     def start(self) -> None:
-        words = [COMMAND, "serve", *self.parts, "--data", self.data, "--listen", f"127.0.0.1:{self.port}"]
+        words = [COMMAND, "serve", *self.parts, "--data", self.data, "--listen", f"{self.host}:{self.port}"]
         with self.log.open("ab") as log:
             self.running = subprocess.Popen(
                 words, env=clean_environment(self.environment), stdin=subprocess.DEVNULL, stdout=log, stderr=log

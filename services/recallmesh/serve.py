@@ -99,6 +99,7 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
             limits=limits_of(own),
             observe=assembly.metrics.observe_rpc,
             reflection=own.reflection,
+            connection_age_s=own.connection_age_s,
             drain_s=own.drain_s,
             grace_s=own.grace_s,
         ) as server,

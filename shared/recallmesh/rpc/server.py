@@ -65,7 +65,7 @@ async def open_server(
     reflection: bool = False,
     check_interval_s: float = 2.0,
     check_timeout_s: float = 5.0,
-    connection_age_s: float = 60.0,
+    connection_age_s: float = 3.0,
     drain_s: float = 1.0,
     grace_s: float = 20.0,
 ) -> AsyncIterator[RunningServer]:
