@@ -2,6 +2,8 @@
 
 import argparse
 
+from recallmesh.cli.upkeep_words import add_pace
+
 VERIFY_EXAMPLES = """\
 A row for each bank and each arm that keeps an index (the temporal arm reads
 the semantic one's):
@@ -70,8 +72,15 @@ EVERY = "all"
 
 
 def add_bank(parser: argparse.ArgumentParser) -> None:
-    """Add the word for the bank."""
+    """Add the words for the banks."""
     parser.add_argument("--bank", default=EVERY, metavar="B", help=f"one bank (default: {EVERY})")
+    parser.add_argument(
+        "--all-banks",
+        action="store_true",
+        help="those of all tenants, as a job: works on the stores and services that the settings name, not through"
+        " --server; a line a bank as it is done, with --json an object each; goes on where it was when begun again",
+    )
+    add_pace(parser)
 
 
 def add_migrate(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 import argparse
 from importlib.metadata import version
 
-from recallmesh.cli import entity_words, health_words, index_words, mcp_words
+from recallmesh.cli import entity_words, health_words, index_words, mcp_words, upkeep_words
 from recallmesh.cli.content_words import add_contents
 from recallmesh.cli.guide import keys_help
 from recallmesh.cli.labels import LABELS_HELP
@@ -355,6 +355,8 @@ def _add_index_commands(commands: Commands) -> None:
     index_words.add_migrate(
         command(commands, "migrate", "migrating", index_words.MIGRATE, index_words.MIGRATE_EXAMPLES)
     )
+    for name, about, epilog in upkeep_words.COMMANDS:
+        upkeep_words.add_words(name, command(commands, name, name, about, epilog))
     doctor = command(commands, "doctor", "doctor", index_words.DOCTOR, index_words.DOCTOR_EXAMPLES)
     index_words.add_rows_json(doctor)
     add_place(doctor)

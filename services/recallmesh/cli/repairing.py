@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from recallmesh.cli import everywhere
 from recallmesh.cli.indexes import HEADINGS, banks_of, differing, rows_of
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table, printable, progress
@@ -16,6 +17,8 @@ NOT_MENDED = 1
 
 async def run(words: argparse.Namespace) -> int:
     """Mend bank after bank, and show how the indexes compare then; 1 when one could not be mended."""
+    if words.all_banks:
+        return await everywhere.repair(words)
     async with open_place(words) as faces:
         refs = await banks_of(words, faces.admin)
         failed = [ref.bank_id for ref in refs if not await _mended(ref, faces.admin)]

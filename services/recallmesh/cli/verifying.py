@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from recallmesh.cli import everywhere
 from recallmesh.cli.indexes import HEADINGS, banks_of, differing, remedy, rows_of
 from recallmesh.cli.places import open_place
 from recallmesh.cli.screen import console, print_table
@@ -13,6 +14,8 @@ DIFFER = 1
 
 async def run(words: argparse.Namespace) -> int:
     """Compare, and show what came out; 1 when an index does not hold what the ledger shows."""
+    if words.all_banks:
+        return await everywhere.verify(words)
     async with open_place(words) as faces:
         refs = await banks_of(words, faces.admin)
         found = {ref.bank_id: await faces.admin.verify_bank(ref) for ref in refs}

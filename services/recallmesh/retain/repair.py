@@ -1,6 +1,7 @@
 """Repair: an operation that makes every arm's index of a bank hold what the ledger shows."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
@@ -21,6 +22,14 @@ _log = structlog.get_logger()
 _SPAN = 200
 # More changes than a memory sees between a backup of the ledger and its restoring.
 _LEAP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What a repair came to: how many memories it held against the indexes, and how many rows of those it mended."""
+
+    memories: int
+    rows: int
 
 
 class RepairLedger(BankLedger, MemoryLedger, IndexLedger, Protocol):
@@ -59,21 +68,31 @@ class Repairer:
             StoreUnavailable: an arm did not answer; the others are mended.
 
         """
-        uid, arms, silent = job.bank.uid, dict(self._arms), dict[ArmName, str]()
-        total, done, mended, page = (await self._ledger.bank_stats(uid)).memories, 0, 0, PageRequest(_SPAN)
+        await self.mend(job.bank.uid, progress)
+        return ()
+
+    async def mend(self, bank_uid: str, progress: Progress) -> Mended:
+        """Mend a bank's indexes, and return what that was.
+
+        Raises:
+            StoreUnavailable: an arm did not answer; the others are mended.
+
+        """
+        arms, silent = dict(self._arms), dict[ArmName, str]()
+        total, done, mended, page = (await self._ledger.bank_stats(bank_uid)).memories, 0, 0, PageRequest(_SPAN)
         more = True
         while more and arms:
             await progress(done, max(done, total))
-            span = await compare_span(self._ledger, arms, uid, page)
+            span = await compare_span(self._ledger, arms, bank_uid, page)
             silent |= {index.arm: index.error for index in span.indexes if index.error}
             arms = {name: arm for name, arm in arms.items() if name not in silent}
-            mended += await self._mend(uid, span, page)
+            mended += await self._mend(bank_uid, span, page)
             done += span.shown
             more, page = bool(span.end), PageRequest(_SPAN, span.end)
-        _log.info("repair.completed", bank_uid=uid, memories=done, mended=mended, silent=sorted(silent))
+        _log.info("repair.completed", bank_uid=bank_uid, memories=done, mended=mended, silent=sorted(silent))
         if silent:
             raise StoreUnavailable("; ".join(f"{arm} is not mended: {why}" for arm, why in silent.items()))
-        return ()
+        return Mended(done, mended)
 
     async def _mend(self, bank_uid: str, span: Span, page: PageRequest) -> int:
         """Mend a stretch; returns how many rows of indexes were not as they should be."""

@@ -21,6 +21,7 @@ from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.source import SourceLedger
 from recallmesh.core.tags import EVERYTHING, TagTest
+from recallmesh.core.upkeep import UpkeepLedger
 from recallmesh.core.write import Commit, OutboxRow, RequestRecord, Submission, Write
 
 
@@ -288,6 +289,7 @@ class Ledger(
     AttachmentLedger,
     ConsolidationLedger,
     HistoryLedger,
+    UpkeepLedger,
     Protocol,
 ):
     """The whole ledger. A service's constructor asks for the part it uses."""

@@ -71,6 +71,16 @@ class SqlBanks:
 
         return await self._database.read(work)
 
+    async def every_bank(self, page: PageRequest) -> Page[Bank]:
+        """List the banks of all tenants by uid."""
+        query = select(banks).where(banks.c.uid > page.after).order_by(banks.c.uid).limit(page.size + 1)
+
+        def work(connection: Connection) -> Page[Bank]:
+            found = [bank_of(row) for row in connection.execute(query)]
+            return cut(found, page.size, lambda bank: bank.uid)
+
+        return await self._database.read(work)
+
     async def update_bank(self, ref: BankRef, *, name: str | None, config: BankConfig | None, version: int) -> Bank:
         """Change a bank; ``version`` 0 takes any, another must be the bank's, else ``ConflictingWrite``."""
 

@@ -42,13 +42,13 @@ def migrate_now(backend: Backend) -> str:
     try:
         with _one_at_a_time:
             if engine.dialect.name == "sqlite":
-                _log_ahead(engine)
+                let_write_ahead(engine)
             with engine.begin() as connection:
                 if engine.dialect.name == "postgresql":
-                    _prepare(connection)
+                    prepare(connection)
                 before = current_revision(connection)
                 if before != HEAD:
-                    _upgrade(connection)
+                    upgrade(connection)
                 return before or ""
     except CommandError as error:
         raise NotReady(NEWER) from error
@@ -78,13 +78,14 @@ def alembic_config() -> Config:
     return config
 
 
-def _upgrade(connection: Connection) -> None:
+def upgrade(connection: Connection, revision: str = HEAD) -> None:
+    """Bring a database to a schema in the transaction in hand; raises Alembic's ``CommandError`` for an unknown one."""
     config = alembic_config()
     config.attributes["connection"] = connection
-    command.upgrade(config, HEAD)
+    command.upgrade(config, revision)
 
 
-def _prepare(connection: Connection) -> None:
+def prepare(connection: Connection) -> None:
     """Keep other migrations of the database out until the transaction ends, and see that it can hold every text."""
     connection.execute(_ALONE)
     encoding = connection.execute(_ENCODING).scalar_one()
@@ -92,7 +93,7 @@ def _prepare(connection: Connection) -> None:
         raise NotReady(f"the ledger's database has the encoding {encoding}: make one with the encoding UTF8")
 
 
-def _log_ahead(engine: Engine) -> None:
+def let_write_ahead(engine: Engine) -> None:
     """Switch an SQLite file to write-ahead logging, once in its life.
 
     The switch wants the file alone, and SQLite does not wait for that itself.

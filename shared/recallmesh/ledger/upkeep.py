@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from typing import Any
+from datetime import datetime
+from typing import IO, Any
 
 from sqlalchemy import Connection, func, select, text
 
@@ -10,8 +11,10 @@ from recallmesh.core.errors import MeshError
 from recallmesh.core.memory import VISIBLE_STATES
 from recallmesh.core.store import Inspection, Migrated
 from recallmesh.ledger.backend import TO_MIGRATE, Backend
+from recallmesh.ledger.backup import Contents, Tell, write_backup
 from recallmesh.ledger.database import DRIVER_ERRORS, backend_of
 from recallmesh.ledger.migration import NEWER, current_revision, migrate_now
+from recallmesh.ledger.restore import restore_backup
 from recallmesh.ledger.schema import HEAD, memories
 
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")
@@ -29,6 +32,31 @@ async def migrate_ledger(url: str) -> Migrated:
     backend = backend_of(url)
     before = await asyncio.to_thread(migrate_now, backend)
     return Migrated(backend.name, backend.address, before, HEAD)
+
+
+async def back_up_ledger(url: str, file: IO[bytes], *, at: datetime, tell: Tell) -> Contents:
+    """Write a ledger into a file, as it is at one moment, while others write.
+
+    Raises:
+        InvalidArgument: the URL names no database that a ledger can be in.
+        NotReady: it has another schema than this version's.
+        StoreUnavailable: the database does not answer.
+
+    """
+    backend = backend_of(url, readers=1)
+    return await asyncio.to_thread(write_backup, backend, file, at=at, tell=tell)
+
+
+async def restore_ledger(url: str, file: IO[bytes], *, tell: Tell) -> Contents:
+    """Write a backup into an empty database: all of it, or nothing.
+
+    Raises:
+        InvalidArgument: the file is no whole backup, or the URL names no database that a ledger can be in.
+        NotReady: the database is not empty.
+        StoreUnavailable: it does not answer.
+
+    """
+    return await asyncio.to_thread(restore_backup, backend_of(url, writers=1), file, tell=tell)
 
 
 async def inspect_ledger(url: str) -> Inspection:
