@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from recallmesh import parts
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.bank import Bank
 from recallmesh.core.comparison import IndexComparison, compare
@@ -13,7 +12,6 @@ from recallmesh.core.errors import MeshError
 from recallmesh.core.ledger import Ledger
 from recallmesh.core.page import PAGE_SIZE_MAX, PageRequest
 from recallmesh.core.upkeep import UpkeepLedger
-from recallmesh.mesh import Assembly
 from recallmesh.retain.repair import Repairer
 
 Tell = Callable[[Bank, int, int], None]
@@ -65,11 +63,6 @@ async def every_bank(ledger: UpkeepLedger) -> AsyncIterator[Bank]:
         if not found.next_after:
             return
         page = PageRequest(PAGE_SIZE_MAX, found.next_after)
-
-
-async def indexes_of(assembly: Assembly) -> dict[ArmName, Arm]:
-    """Return the arms that keep an index."""
-    return {name: await assembly.arm(name) for name in parts.INDEXING_ARMS}
 
 
 async def verify_every(ledger: Ledger, arms: Mapping[ArmName, Arm], pace: Pace) -> AsyncIterator[Looked]:

@@ -9,16 +9,18 @@ from typing import Any
 
 import structlog
 
+from recallmesh import parts
 from recallmesh.cli.address import folder
 from recallmesh.cli.indexes import HEADINGS, rows_of
 from recallmesh.cli.screen import console, print_lines, printable, progress
+from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.bank import Bank
 from recallmesh.core.time import system_clock
 from recallmesh.mesh import Assembly, open_assembly
 from recallmesh.retain.repair import Repairer
 from recallmesh.settings import Settings, load_settings
 from recallmesh.telemetry.log import set_up_logging
-from recallmesh.upkeep import Looked, Pace, indexes_of, mend_every, verify_every
+from recallmesh.upkeep import Looked, Pace, mend_every, verify_every
 
 ILL = 1
 
@@ -51,7 +53,7 @@ async def verify(words: argparse.Namespace) -> int:
     """Verify every bank of every tenant; a row or a line of JSON a bank, and a line for the log at the end."""
 
     async def looked(assembly: Assembly) -> AsyncIterator[Looked]:
-        async for one in verify_every(await assembly.ledger(), await indexes_of(assembly), Pace(words.at_most)):
+        async for one in verify_every(await assembly.ledger(), await _indexes_of(assembly), Pace(words.at_most)):
             yield one
 
     return await _told(words, "verify.finished", looked)
@@ -76,8 +78,12 @@ async def mended(settings: Settings, *, at_most: float = 0.0) -> Total:
     return total
 
 
+async def _indexes_of(assembly: Assembly) -> dict[ArmName, Arm]:
+    return {name: await assembly.arm(name) for name in parts.INDEXING_ARMS}
+
+
 async def _mending(assembly: Assembly, at_most: float) -> AsyncIterator[Looked]:
-    ledger, arms = await assembly.ledger(), await indexes_of(assembly)
+    ledger, arms = await assembly.ledger(), await _indexes_of(assembly)
     repairer = Repairer(ledger, arms, await assembly.embedder(), now=system_clock)
     begun, seen = time.monotonic(), dict[str, int]()
     with progress("memories") as bar:
