@@ -69,7 +69,7 @@ clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ a
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy services shared bench protos/openapi.py clients/python
+	$(BIN)/mypy services shared bench protos/openapi.py clients/python deploy/helm
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
@@ -78,6 +78,7 @@ check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/python protos/openapi.py --check
 	$(BIN)/python -m recallmesh.cli.reference --check
 	$(BIN)/python clients/service_config.py --check
+	$(BIN)/python deploy/helm/generate.py --check
 
 fix: $(DEV_STAMP) ## format and mend what can be mended by itself
 	$(BIN)/ruff format .
@@ -94,6 +95,7 @@ gen: $(DEV_STAMP) ## make the stubs of every language from the protos, the pages
 	$(BIN)/python protos/openapi.py
 	$(BIN)/python -m recallmesh.cli.reference
 	$(BIN)/python clients/service_config.py
+	$(BIN)/python deploy/helm/generate.py
 	@for client in $(CLIENTS); do \
 	  if command -v "$${client#*:}" > /dev/null; then $(MAKE) --no-print-directory "gen-$${client%:*}"; \
 	  else echo "clients/$${client%:*}: left out, $${client#*:} is not installed here"; fi; done

@@ -5,7 +5,7 @@
 {{- range $store, $who := $whose -}}
 {{- $own := index $.Values.stores $store -}}
 {{- if not (or $own.bundled $own.url (and (eq $store "postgres") $own.existingSecret)) -}}
-{{- fail (printf "stores.%s: %s run as pods of their own and need it: an embedded store can be opened by one process only. Set stores.%s.url to a server, or stores.%s.bundled to try things out, or mode to embedded" $store $who $store $store) -}}
+{{- fail (printf "stores.%s: needed by %s, since an embedded store can be opened by one process only. Set stores.%s.url to a server, or stores.%s.bundled to try things out, or mode to embedded" $store $who $store $store) -}}
 {{- end -}}
 {{- if and $own.bundled $own.url -}}
 {{- fail (printf "stores.%s: either bundled or url, not both" $store) -}}

@@ -1,0 +1,95 @@
+"""What pods read as their settings is what the mesh has, and none is refused by it."""
+
+import re
+
+import pytest
+from rendering import BUNDLED, CHART, of_kind, pods
+
+from recallmesh.settings import load_settings
+
+EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
+OURS = re.compile("RECALLMESH_.*")
+SECRET = "x" * 40
+TOLD = {"RECALLMESH_LEDGER__URL": f"postgresql://recallmesh:{SECRET}@postgres/recallmesh"}
+"""What a Secret would hold that is of a form of its own."""
+
+
+def environment(objects, spec):
+    """Return the variables of ours that the container of a pod has: of the ConfigMap first, then its own."""
+    configs = of_kind(objects, "ConfigMap")
+    (container,) = spec["containers"]
+    found = {}
+    for source in container.get("envFrom", ()):
+        found |= configs[source["configMapRef"]["name"]]["data"]
+    for variable in container.get("env", ()):
+        name = variable["name"]
+        field = variable.get("valueFrom", {})
+        made = "4" if "resourceFieldRef" in field else TOLD.get(name, SECRET)
+        found[name] = variable.get("value", made)
+    return {name: value for name, value in found.items() if OURS.fullmatch(name)}
+
+
+def loaded(monkeypatch, variables):
+    """Return the settings that these variables make."""
+    with monkeypatch.context() as patched:
+        for name, value in variables.items():
+            assert isinstance(value, str)
+            patched.setenv(name, value)
+        return load_settings()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_every_setting_of_every_pod_is_one(helm, monkeypatch, example):
+    objects = helm.render(example)
+    ours = {name: spec for name, spec in pods(objects).items() if "recallmesh/" in spec["containers"][0]["image"]}
+    assert ours
+    for spec in ours.values():
+        loaded(monkeypatch, environment(objects, spec))
+
+
+def test_settings_are_given_as_they_are_written(helm, monkeypatch):
+    given = {
+        "log_level": "warning",
+        "recall": {"rerank_limit": 50, "arms": ["keyword", "semantic"], "boosts": {"keyword": "high"}},
+        "llm": {"url": "http://llm:8000/v1", "model": "small", "call_tokens": 2_000_000},
+    }
+    objects = helm.render({"mode": "embedded", "settings": given})
+    settings = loaded(monkeypatch, environment(objects, pods(objects)["mesh"]))
+    assert settings.log_level == "warning"
+    assert settings.recall.rerank_limit == 50
+    assert set(settings.recall.arms) == {"keyword", "semantic"}
+    assert settings.recall.boosts == {"keyword": "high"}
+    assert settings.llm.call_tokens == 2_000_000
+
+
+def test_a_model_computes_on_as_many_threads_as_it_asks_for_processors_unless_it_is_told(helm):
+    def threads(settings):
+        spec = pods(helm.render({"stores": BUNDLED, "settings": settings}))["reranker"]
+        return [one["valueFrom"]["resourceFieldRef"]["resource"] for one in spec["containers"][0].get("env", ())]
+
+    assert threads({}) == ["requests.cpu"]
+    assert threads({"reranker": {"threads": 3}}) == []
+
+
+def test_each_pod_has_the_secrets_of_its_own_stores_alone(helm):
+    found = pods(helm.render({"stores": BUNDLED}))
+    wanted = {
+        "keyword": set(),
+        "semantic": {"qdrant-api-key"},
+        "graph": {"qdrant-api-key", "neo4j-password"},
+        "temporal": {"qdrant-api-key"},
+        "recall": {"postgres-password"},
+        "embedder": set(),
+    }
+    for part, keys in wanted.items():
+        env = found[part]["containers"][0].get("env", ())
+        assert {
+            one["valueFrom"]["secretKeyRef"]["key"] for one in env if "secretKeyRef" in one.get("valueFrom", {})
+        } == (keys)
+
+
+def test_a_migration_asks_the_model_itself_which_vectors_are_wanted(helm, monkeypatch):
+    objects = helm.render({"stores": BUNDLED})
+    settings = loaded(monkeypatch, environment(objects, pods(objects)["migrate"]))
+    assert settings.embedder.address is None
+    assert settings.semantic.qdrant_url == "http://mesh-recallmesh-qdrant:6334"
