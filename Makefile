@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo test test-stores servers servers-stop faults outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
+.PHONY: help install lock demo chart-golden test test-stores servers servers-stop faults outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ faults: $(DEV_STAMP) ## 10,000 retains while the process is killed again and aga
 
 outages: $(DEV_STAMP) ## 5,000 retains while servers are stopped, paused and killed (RETAINS=, SEED=)
 	@$(SERVERS) run -- $(BIN)/python tests/faults/outage.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(SEED),--seed $(SEED))
+
+chart-golden: $(DEV_STAMP) ## render the Helm chart's goldens anew, to be read in the diff
+	@RECALLMESH_TEST_RENEW=1 $(BIN)/python -m pytest -q tests/helm/test_golden.py
+	@git diff --stat -- tests/helm/golden
 
 clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ and run it against a mesh
 	@$(BIN)/python -m pytest tests/clients

@@ -1,5 +1,21 @@
 {{/* Refuses values that cannot work together, each by its name and with what to do. */}}
 {{- define "recallmesh.checks" -}}
+{{- if and .Values.gateway.enabled (not .Values.gateway.parentRefs) -}}
+{{- fail "gateway.parentRefs: names no Gateway that the route could belong to" -}}
+{{- end -}}
+{{- range $way, $hosts := dict "ingress" .Values.door.ingress.hosts "route" .Values.door.route.hostnames -}}
+{{- if (index $.Values.door $way).enabled -}}
+{{- if not $.Values.door.enabled -}}
+{{- fail (printf "door.%s: leads nowhere, since there is no door; set door.enabled" $way) -}}
+{{- end -}}
+{{- if not $hosts -}}
+{{- fail (printf "door.%s.%s: names no host; the door answers to its own names alone" $way (ternary "hosts" "hostnames" (eq $way "ingress"))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.door.route.enabled (not .Values.door.route.parentRefs) -}}
+{{- fail "door.route.parentRefs: names no Gateway that the route could belong to" -}}
+{{- end -}}
 {{- if eq .Values.mode "distributed" -}}
 {{- $whose := dict "postgres" "recall, retain and bank" "qdrant" "arms.semantic, arms.temporal and arms.graph" "opensearch" "arms.keyword" "neo4j" "arms.graph" -}}
 {{- range $store, $who := $whose -}}
@@ -15,6 +31,15 @@
 {{- end -}}
 {{- end -}}
 {{- range $name, $own := include "recallmesh.parts" . | fromJson -}}
+{{- $scaling := $own.autoscaling -}}
+{{- if $scaling.enabled -}}
+{{- if and (not $scaling.cpu) (not $scaling.keda.enabled) -}}
+{{- fail (printf "%s.autoscaling.cpu: is 0, and nothing else says when to scale; set it, or autoscaling.keda" $name) -}}
+{{- end -}}
+{{- if and $scaling.keda.enabled (not (or $scaling.cpu $scaling.keda.inFlight $scaling.keda.triggers)) -}}
+{{- fail (printf "%s.autoscaling.keda: has no trigger; set inFlight, triggers, or autoscaling.cpu" $name) -}}
+{{- end -}}
+{{- end -}}
 {{- if gt (int $own.autoscaling.minReplicas) (int $own.autoscaling.maxReplicas) -}}
 {{- fail (printf "%s.autoscaling: minReplicas is %d, more than maxReplicas, %d" $name (int $own.autoscaling.minReplicas) (int $own.autoscaling.maxReplicas)) -}}
 {{- end -}}

@@ -8,7 +8,7 @@ spec:
   automountServiceAccountToken: false
   enableServiceLinks: false
   {{- include "recallmesh.podSecurity" $root | nindent 2 }}
-  {{- include "recallmesh.pullSecrets" $root | indent 2 }}
+  {{- with include "recallmesh.pullSecrets" $root | trim }}{{ . | nindent 2 }}{{ end }}
   containers:
     - name: migrate
       image: {{ include "recallmesh.image" (dict "root" $root "component" $root.Values.image.all "own" "") }}

@@ -45,11 +45,18 @@
 {{- $found | toYaml -}}
 {{- end -}}
 
-{{/* The names by which the door may be called: its Service's, and those that are given. */}}
+{{- define "recallmesh.doorService" -}}
+{{- include "recallmesh.fullname" . }}{{ if eq .Values.mode "distributed" }}-door{{ end }}
+{{- end -}}
+
+{{/* The names by which the door may be called: its Service's, those of its ingress and route, and those that are given. */}}
 {{- define "recallmesh.doorHosts" -}}
-{{- $own := printf "%s-door" (include "recallmesh.fullname" .) -}}
-{{- $inside := list $own (printf "%s.%s" $own .Release.Namespace) (printf "%s.%s.svc" $own .Release.Namespace) (printf "%s.%s.svc.cluster.local" $own .Release.Namespace) -}}
-{{- concat $inside .Values.door.hosts | uniq | sortAlpha | toJson -}}
+{{- $own := include "recallmesh.doorService" . -}}
+{{- $space := printf "%s.%s" $own .Release.Namespace -}}
+{{- $found := list $own $space (printf "%s.svc" $space) (printf "%s.svc.cluster.local" $space) -}}
+{{- if .Values.door.ingress.enabled }}{{ $found = concat $found .Values.door.ingress.hosts }}{{ end -}}
+{{- if .Values.door.route.enabled }}{{ $found = concat $found .Values.door.route.hostnames }}{{ end -}}
+{{- concat $found .Values.door.hosts | uniq | sortAlpha | toJson -}}
 {{- end -}}
 
 {{/* Where a store is: bundled, or as the values say; empty when a Secret says it. */}}

@@ -32,7 +32,7 @@ spec:
         fsGroup: {{ .user }}
         fsGroupChangePolicy: OnRootMismatch
         seccompProfile: {type: RuntimeDefault}
-      {{- include "recallmesh.pullSecrets" .root | indent 6 }}
+      {{- with include "recallmesh.pullSecrets" .root | trim }}{{ . | nindent 6 }}{{ end }}
 {{- end -}}
 
 {{/* The volume and its Service. Takes root, store, ports (name: number). */}}
