@@ -14,6 +14,7 @@ from recallmesh.serve import check_listen, host_of, limits_of, offer_metrics, st
 from recallmesh.settings import Settings
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed_gateway import ObservedGateway
+from recallmesh.traces import open_tracing
 
 PUBLIC = (Part.RECALL, Part.RETAIN, Part.BANK)
 """The parts whose services are public."""
@@ -21,8 +22,10 @@ PUBLIC = (Part.RECALL, Part.RETAIN, Part.BANK)
 
 async def serve_door(settings: Settings, started: Callable[[str], None]) -> None:
     """Serve the door alone until SIGTERM or SIGINT; ``started`` is told where it listens."""
-    stop, metrics = stop_signal(), Metrics()
-    async with open_door(settings, metrics) as listens:
+    stop = stop_signal()
+    async with AsyncExitStack() as stack:
+        metrics = Metrics(await stack.enter_async_context(open_tracing(settings.tracing, ("door",))))
+        listens = await stack.enter_async_context(open_door(settings, metrics))
         offer_metrics(settings.serve.metrics_port, settings.door.listen, metrics)
         started(listens)
         await stop.wait()

@@ -45,6 +45,7 @@ from recallmesh.telemetry.observed import (
     ObservedVectors,
 )
 from recallmesh.telemetry.observed_admin import ObservedAdmin
+from recallmesh.traces import open_tracing
 
 T = TypeVar("T")
 
@@ -134,7 +135,7 @@ class Assembly:
 
     async def ledger(self) -> Ledger:
         """Return the ledger."""
-        return await self._once("ledger", lambda: self._enter(parts.open_ledger_here(self.settings)))
+        return await self._once("ledger", lambda: self._enter(parts.open_ledger_here(self.settings, self.metrics)))
 
     async def recaller(self) -> Recaller:
         """Return the recall orchestrator, here or there."""
@@ -182,7 +183,7 @@ class Assembly:
         part = Part(name.value)
         address = self.address(part)
         arm = RemoteArm(name, await self._channel(address)) if address else await self._arm_here(name)
-        return ObservedArm(arm, name=name, timeout_s=self._placed(part).timeout_s, metrics=self.metrics)
+        return ObservedArm(arm, name=name, timeout_s=self._placed(part).timeout_s, metrics=self.metrics, at=address)
 
     async def _arm_here(self, name: ArmName) -> Arm:
         match name:
@@ -191,10 +192,11 @@ class Assembly:
             case ArmName.TEMPORAL:
                 return parts.temporal_arm(self.settings, await self.vectors())
             case ArmName.KEYWORD:
-                opening, path = partial(parts.open_keyword_arm, self.settings), self.settings.keyword.path
+                opening, path = partial(parts.open_keyword_arm, self.settings, self.metrics), self.settings.keyword.path
             case ArmName.GRAPH:
                 vectors, info = await self.vectors(), await self._embedder_info()
-                opening, path = partial(parts.open_graph_arm, self.settings, vectors, info), self.settings.graph.path
+                opening = partial(parts.open_graph_arm, self.settings, vectors, info, self.metrics)
+                path = self.settings.graph.path
         return await self._enter(open_or_stand_by(opening, StandbyArm, self.settings.data / path))
 
     async def _open_vectors(self) -> VectorIndex:
@@ -203,10 +205,11 @@ class Assembly:
         if address and not served:
             index = RemoteVectors(await self._channel(address))
         else:
-            opening = partial(parts.open_vectors_here, self.settings, await self._embedder_info())
+            opening = partial(parts.open_vectors_here, self.settings, await self._embedder_info(), self.metrics)
             path = self.settings.data / self.settings.semantic.path
             index = await self._enter(open_or_stand_by(opening, StandbyVectors, path))
-        return ObservedVectors(index, timeout_s=None, metrics=self.metrics)
+        at = None if served else address
+        return ObservedVectors(index, timeout_s=None, metrics=self.metrics, at=at)
 
     async def _open_embedder(self) -> Embedder:
         address = self.address(Part.EMBEDDER)
@@ -217,7 +220,7 @@ class Assembly:
             embedder = RemoteEmbedder(await self._channel(address))
         else:
             embedder = await self._enter(parts.open_embedder_here(self.settings))
-        return ObservedEmbedder(embedder, timeout_s=self.settings.embedder.timeout_s, metrics=self.metrics)
+        return ObservedEmbedder(embedder, timeout_s=self.settings.embedder.timeout_s, metrics=self.metrics, at=address)
 
     async def _open_reranker(self) -> Reranker | None:
         address = self.address(Part.RERANKER)
@@ -230,7 +233,7 @@ class Assembly:
             return None
         else:
             reranker = await self._enter(parts.open_reranker_here(self.settings))
-        return ObservedReranker(reranker, timeout_s=self.settings.reranker.timeout_s, metrics=self.metrics)
+        return ObservedReranker(reranker, timeout_s=self.settings.reranker.timeout_s, metrics=self.metrics, at=address)
 
     async def _open_recaller(self) -> Recaller:
         address = self.address(Part.RECALL)
@@ -247,7 +250,7 @@ class Assembly:
                 tokens=await self._tokens(),
             )
             recaller = await self._enter(opening)
-        return ObservedRecaller(recaller, timeout_s=self.settings.recall.timeout_s, metrics=self.metrics)
+        return ObservedRecaller(recaller, timeout_s=self.settings.recall.timeout_s, metrics=self.metrics, at=address)
 
     async def _open_retainer(self) -> Retainer:
         address = self.address(Part.RETAIN)
@@ -267,7 +270,7 @@ class Assembly:
                     metrics=self.metrics,
                 )
             )
-        return ObservedRetainer(retainer, timeout_s=self.settings.retain.timeout_s, metrics=self.metrics)
+        return ObservedRetainer(retainer, timeout_s=self.settings.retain.timeout_s, metrics=self.metrics, at=address)
 
     async def _open_admin(self) -> Admin:
         address = self.address(Part.BANK)
@@ -281,7 +284,7 @@ class Assembly:
                 tokens=await self._tokens(),
                 indexes={name: await self.arm(name) for name in parts.INDEXING_ARMS if self._reaches(name)},
             )
-        return ObservedAdmin(admin, timeout_s=self.settings.bank.timeout_s, metrics=self.metrics)
+        return ObservedAdmin(admin, timeout_s=self.settings.bank.timeout_s, metrics=self.metrics, at=address)
 
     def _reaches(self, name: ArmName) -> bool:
         """Tell whether this process has an arm anyhow; administration alone must not open an index, which one may."""
@@ -319,7 +322,8 @@ async def open_assembly(
     sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
     gc.set_threshold(*map(max, GC_THRESHOLDS, gc.get_threshold()))
     async with AsyncExitStack() as stack:
-        yield Assembly(settings, hosted, stack, given_embedder=embedder, given_reranker=reranker)
+        metrics = Metrics(await stack.enter_async_context(open_tracing(settings.tracing, hosted)))
+        yield Assembly(settings, hosted, stack, metrics, given_embedder=embedder, given_reranker=reranker)
 
 
 @asynccontextmanager

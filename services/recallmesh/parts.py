@@ -24,6 +24,8 @@ from recallmesh.graph.store import GraphStore
 from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.store import KeywordStore
 from recallmesh.settings import Settings
+from recallmesh.telemetry.metrics import Metrics
+from recallmesh.telemetry.store import observed_store
 
 if TYPE_CHECKING:
     from recallmesh.graph.neo4j import Neo4jDatabase
@@ -35,7 +37,7 @@ INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 
 
 @asynccontextmanager
-async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
+async def open_ledger_here(settings: Settings, metrics: Metrics) -> AsyncIterator[Ledger]:
     """Open the ledger; several processes of one machine may, on PostgreSQL those of any."""
     from recallmesh.ledger import open_ledger
 
@@ -44,7 +46,8 @@ async def open_ledger_here(settings: Settings) -> AsyncIterator[Ledger]:
     async with open_ledger(
         settings.ledger_url, readers=own.readers, writers=own.writers, timeout_s=own.timeout_s
     ) as ledger:
-        yield ledger
+        system = "sqlite" if settings.ledger_url.startswith("sqlite") else "postgresql"
+        yield observed_store(ledger, name="ledger", system=system, metrics=metrics)
 
 
 def token_counter() -> TokenCounter:
@@ -77,15 +80,16 @@ async def open_reranker_here(settings: Settings) -> AsyncIterator[Reranker]:
 
 
 @asynccontextmanager
-async def open_vectors_here(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
+async def open_vectors_here(settings: Settings, info: EmbedderInfo, metrics: Metrics) -> AsyncIterator[VectorIndex]:
     """Open the vectors; embedded ones one process at a time may.
 
     Says so where the model was changed and has no vectors yet.
     """
     own = settings.semantic
     opening = _open_embedded_vectors if own.qdrant_url is None else _open_qdrant_vectors
+    system = "qdrant-edge" if own.qdrant_url is None else "qdrant"
     async with opening(settings, info) as vectors:
-        yield vectors
+        yield observed_store(vectors, name="vectors", system=system, metrics=metrics)
 
 
 @asynccontextmanager
@@ -134,13 +138,15 @@ def temporal_arm(settings: Settings, vectors: VectorIndex) -> Arm:
 
 
 @asynccontextmanager
-async def open_keyword_arm(settings: Settings) -> AsyncIterator[Arm]:
+async def open_keyword_arm(settings: Settings, metrics: Metrics) -> AsyncIterator[Arm]:
     """Open the keyword arm on its own store; an embedded one one process at a time may."""
     from recallmesh.keyword.arm import KeywordArm
 
     own = settings.keyword
     opening = _open_embedded_words if own.opensearch_url is None else _open_opensearch_words
-    async with opening(settings) as store:
+    system = "sqlite" if own.opensearch_url is None else "opensearch"
+    async with opening(settings) as opened:
+        store = observed_store(opened, name="keyword", system=system, metrics=metrics)
         yield KeywordArm(store, language=own.language)
 
 
@@ -192,13 +198,17 @@ def opensearch_of(settings: Settings) -> "tuple[OpenSearchServer, Shape]":
 
 
 @asynccontextmanager
-async def open_graph_arm(settings: Settings, vectors: VectorIndex, info: EmbedderInfo) -> AsyncIterator[Arm]:
+async def open_graph_arm(
+    settings: Settings, vectors: VectorIndex, info: EmbedderInfo, metrics: Metrics
+) -> AsyncIterator[Arm]:
     """Open the graph arm on its own store."""
     from recallmesh.graph.arm import GraphArm
 
     own = settings.graph
     opening = _open_embedded_graph if own.neo4j_url is None else _open_neo4j_graph
-    async with opening(settings) as store:
+    system = "sqlite" if own.neo4j_url is None else "neo4j"
+    async with opening(settings) as opened:
+        store = observed_store(opened, name="graph", system=system, metrics=metrics)
         yield GraphArm(
             store,
             vectors,

@@ -3,25 +3,35 @@
 
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder
+from recallmesh.core.event import Event, Webhook
 from recallmesh.core.job import Handler, Job, Progress
 from recallmesh.core.ledger import Ledger
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.retain import Retainer
 from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
+from recallmesh.core.write import OutboxRow
 from recallmesh.loops import running
 from recallmesh.retain.extraction import Extractor
 from recallmesh.retain.observation import ObservationWriter
 from recallmesh.settings import Settings
+from recallmesh.telemetry.attribute import ATTEMPTS, BANK_UID, EVENT_ID, ITEMS, OPERATION_ID, PART, WEBHOOK_ID
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.metrics import Metrics
+from recallmesh.telemetry.tracing import Attributes
+
+if TYPE_CHECKING:
+    from recallmesh.retain.outbox import Delivering
+    from recallmesh.retain.webhooks import PostingOne
 
 
 @asynccontextmanager
@@ -62,6 +72,7 @@ async def open_retainer(
         poll_s=own.outbox_poll_s,
         batch=own.outbox_batch,
         lease_s=own.outbox_lease_s,
+        delivering=_delivering(guard),
     )
     wakes: list[Callable[[], None]] = [outbox.wake]
 
@@ -129,6 +140,7 @@ async def open_retainer(
             random=random.random,
             attempts=settings.events.webhook_attempts,
             poll_s=own.outbox_poll_s,
+            posting=_posting(guard),
         )
         async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run, clock.run):
             yield retainer
@@ -138,4 +150,34 @@ def _guarded(guard: Guard, kind: OperationKind, handler: Handler) -> Handler:
     async def called(job: Job, progress: Progress) -> tuple[str, ...]:
         return await handler(job, progress)
 
-    return lambda job, progress: guard.run(f"operation_{kind}", called(job, progress))
+    def about(job: Job) -> Attributes:
+        operation = job.operation
+        return {
+            BANK_UID: job.bank.uid,
+            OPERATION_ID: operation.id,
+            ATTEMPTS: operation.attempts,
+            ITEMS: operation.total,
+        }
+
+    return lambda job, progress: guard.run(
+        f"operation_{kind}", called(job, progress), asked=partial(about, job), origins=(job.origin,)
+    )
+
+
+def _delivering(guard: Guard) -> "Delivering":
+    def about(name: ArmName, rows: Sequence[OutboxRow]) -> Attributes:
+        attempts = max(row.attempts for row in rows)
+        return {PART: name.value, BANK_UID: rows[0].bank_uid, ITEMS: len(rows), ATTEMPTS: attempts}
+
+    return lambda name, rows, work: guard.run(
+        "deliver", work, asked=partial(about, name, rows), origins=(row.origin for row in rows)
+    )
+
+
+def _posting(guard: Guard) -> "PostingOne":
+    def about(webhook: Webhook, event: Event) -> Attributes:
+        return {WEBHOOK_ID: webhook.id, EVENT_ID: event.id, ATTEMPTS: webhook.failed_attempts}
+
+    return lambda webhook, event, work: guard.run(
+        "post", work, asked=partial(about, webhook, event), origins=(event.origin,)
+    )

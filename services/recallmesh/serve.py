@@ -98,6 +98,7 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
             None,
             limits=limits_of(own),
             observe=assembly.metrics.observe_rpc,
+            span=assembly.metrics.span_of_call,
             reflection=own.reflection,
             connection_age_s=own.connection_age_s,
             drain_s=own.drain_s,

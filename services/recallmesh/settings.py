@@ -22,6 +22,7 @@ from recallmesh.recall.settings import RecallSettings
 from recallmesh.reranker.settings import RerankerSettings
 from recallmesh.retain.settings import LlmSettings, RetainSettings
 from recallmesh.semantic.settings import SemanticSettings
+from recallmesh.telemetry.settings import TracingSettings
 from recallmesh.temporal.settings import TemporalSettings
 
 PREFIX = "RECALLMESH_"
@@ -141,6 +142,8 @@ class Settings(BaseSettings):
     """What happened in banks, and the addresses that it is posted to."""
     door: DoorSettings = Field(default_factory=DoorSettings)
     """The JSON door."""
+    tracing: TracingSettings = Field(default_factory=TracingSettings)
+    """Where the spans of a process go."""
 
     @property
     def ledger_url(self) -> str:

@@ -20,6 +20,7 @@ from recallmesh.mesh import Part, open_assembly
 from recallmesh.settings import Settings, load_settings
 from recallmesh.stores import LEDGER, Store, info_of, stores_of
 from recallmesh.telemetry.log import set_up_logging
+from recallmesh.telemetry.metrics import Metrics
 
 ILL = 1
 ARMS = tuple(arm.value for arm in parts.INDEXING_ARMS)
@@ -76,7 +77,7 @@ async def _lags(settings: Settings, seen: Inspection | None) -> Mapping[str, Lag
     if seen is None or not seen.schema or seen.schema != seen.wanted:
         return {}
     try:
-        async with parts.open_ledger_here(settings) as ledger:
+        async with parts.open_ledger_here(settings, Metrics()) as ledger:
             waiting = await ledger.outbox_lag(system_clock())
     except MeshError:
         return {}  # it went away since it was looked at, which is told the next time

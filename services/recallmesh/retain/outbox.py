@@ -1,10 +1,11 @@
 """The outbox worker: brings to every arm what it missed, until it has it."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 import structlog
 
@@ -25,7 +26,14 @@ _TOO_MANY_DOUBLINGS = 10
 # Later than any fan-out still at work: retiring is its business first.
 _RETIRE_AFTER = timedelta(minutes=1)
 RETIRE_EVERY_S = 10.0
+Delivering = Callable[[ArmName, Sequence[OutboxRow], Coroutine[Any, Any, None]], Awaitable[None]]
+"""Awaits the delivery of some rows to an arm, and takes note of it."""
 _PASSING = (StoreUnavailable, Overloaded, ArmTimeout)
+
+
+async def plainly(_name: ArmName, _rows: Sequence[OutboxRow], work: Coroutine[Any, Any, None]) -> None:
+    """Deliver, and take note of nothing."""
+    await work
 
 
 class OutboxWorker:
@@ -47,8 +55,10 @@ class OutboxWorker:
         poll_s: float = 0.5,
         batch: int = 200,
         lease_s: float = 15.0,
+        delivering: Delivering = plainly,
     ) -> None:
         """Serve ``arms``; ``worker`` names this one among others, ``random`` gives numbers in [0, 1)."""
+        self._delivering = delivering
         self._ledger = ledger
         self._arms = arms
         self._carrier = Carrier(ledger, embedder)
@@ -111,7 +121,7 @@ class OutboxWorker:
     async def _bring(self, name: ArmName, rows: Sequence[OutboxRow]) -> None:
         try:
             async with Lease(self._lease.total_seconds(), partial(self._hold, rows)).kept():
-                await self._carrier.carry(name, self._arms[name], rows)
+                await self._delivering(name, rows, self._carrier.carry(name, self._arms[name], rows))
         except _PASSING as error:
             await self._defer(name, rows, error.message)
         except TimeoutError:

@@ -1,13 +1,14 @@
 """The webhook worker: posts each bank's events to its addresses, in order, until they have arrived."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
+from typing import Any
 
 import structlog
 
 from recallmesh.core.errors import MeshError
-from recallmesh.core.event import Event, Posting, WebhookLedger
+from recallmesh.core.event import Event, Posting, Webhook, WebhookLedger
 from recallmesh.core.signature import signed_headers
 from recallmesh.core.time import Clock
 from recallmesh.retain.posting import Failure, Poster, body_of, failure_of
@@ -22,6 +23,15 @@ _LANES = 8
 _FIRST_WAIT_S = 5.0
 _LONGEST_WAIT_S = 3600.0
 _TOO_MANY_DOUBLINGS = 20
+
+
+PostingOne = Callable[[Webhook, Event, Coroutine[Any, Any, Failure | None]], Awaitable[Failure | None]]
+"""Awaits the post of one event to one address, and takes note of it."""
+
+
+async def plainly(_webhook: Webhook, _event: Event, work: Coroutine[Any, Any, Failure | None]) -> Failure | None:
+    """Post, and take note of nothing."""
+    return await work
 
 
 class WebhookWorker:
@@ -41,8 +51,10 @@ class WebhookWorker:
         random: Callable[[], float],
         attempts: int,
         poll_s: float = 0.5,
+        posting: PostingOne = plainly,
     ) -> None:
         """Post what the ledger has; ``worker`` names this one among others, ``random`` gives numbers in [0, 1)."""
+        self._posting = posting
         self._ledger = ledger
         self._poster = poster
         self._worker = worker
@@ -83,7 +95,7 @@ class WebhookWorker:
         webhook = posting.webhook
         try:
             for event in posting.events:
-                failure = await self._post(posting, event)
+                failure = await self._posting(webhook, event, self._post(posting, event))
                 if failure is not None:
                     await self._fail(posting, event, failure)
                     return

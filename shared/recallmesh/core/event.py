@@ -51,6 +51,8 @@ class Event:
     operation_id: str = ""
     memory_count: int = 0
     security: SecurityEvent | None = None
+    origin: str = field(default="", compare=False, repr=False)
+    """The ``traceparent`` of what it tells of; empty: that was not traced. Stays in the mesh."""
 
 
 def decided(decisions: Iterable[SecurityEvent]) -> tuple[EventDraft, ...]:

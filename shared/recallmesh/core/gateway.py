@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from recallmesh.core.trace_context import UNTRACED, TraceContext
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -24,12 +26,13 @@ class Caller:
     """Who asks, as far as it is known: what goes along with the call.
 
     ``request_id`` is the caller's own or made for it. ``metadata`` is passed on to the services as it is. ``timeout``
-    is what the caller wrote of how long the call may take; empty: nothing.
+    is what the caller wrote of how long the call may take; empty: nothing. ``trace`` is what the call is part of.
     """
 
     request_id: str
     metadata: tuple[tuple[str, str], ...] = ()
     timeout: str = ""
+    trace: TraceContext = UNTRACED
 
 
 @dataclass(frozen=True, slots=True)

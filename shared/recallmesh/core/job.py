@@ -12,11 +12,15 @@ from recallmesh.core.operation import Operation, OperationKind
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A leased operation and the request to carry out, as the bytes that were put in."""
+    """A leased operation and the request to carry out, as the bytes that were put in.
+
+    ``origin`` is the ``traceparent`` of what asked for it; empty: that was not traced.
+    """
 
     operation: Operation
     bank: Bank
     payload: bytes
+    origin: str = ""
 
 
 class Progress(Protocol):

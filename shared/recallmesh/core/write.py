@@ -138,7 +138,10 @@ class OutboxAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """One memory (or bank) that one arm has to index, remove or drop; delivered in the order of ``seq`` per memory."""
+    """One memory (or bank) that one arm has to index, remove or drop; delivered in the order of ``seq`` per memory.
+
+    ``origin`` is the ``traceparent`` of what wrote it; empty: that was not traced.
+    """
 
     seq: int
     write_id: str
@@ -148,3 +151,4 @@ class OutboxRow:
     memory_id: str
     version: int
     attempts: int = 0
+    origin: str = ""

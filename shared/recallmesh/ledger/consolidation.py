@@ -134,7 +134,9 @@ class SqlConsolidation:
             hold_bank(connection, bank_uid)
             if connection.execute(free.where(consolidations.c.bank_uid == bank_uid)).first() is None:
                 return 0
-            operations.submit_operation(connection, bank_uid, operation, DUE, None)
+            of_bank = select(consolidations.c.origin).where(consolidations.c.bank_uid == bank_uid)
+            origin = connection.execute(of_bank).scalar_one()
+            operations.submit_operation(connection, bank_uid, operation, DUE, None, origin=origin)
             connection.execute(delete(consolidations).where(consolidations.c.bank_uid == bank_uid))
             return 1
 

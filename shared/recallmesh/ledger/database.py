@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager
+from contextvars import copy_context
 from sqlite3 import Error as SqliteError
 from typing import Protocol, TypeVar
 
@@ -116,7 +117,8 @@ class Database:
         begin: Begin = Connection.begin,
     ) -> T:
         try:
-            begun = threads.submit(self._transact, engine, work, again=again, begin=begin)
+            # In the caller's context: what is written keeps the trace that it belongs to.
+            begun = threads.submit(copy_context().run, self._transact, engine, work, again=again, begin=begin)
         except RuntimeError as error:  # the executor's word for being shut down
             raise StoreUnavailable(CLOSED) from error
         return await _outcome(begun, self._backend.wait_s)

@@ -23,6 +23,7 @@ events = Table(
     Column("document_ids", Text, nullable=False),
     Column("operation_id", Text, nullable=False),
     Column("memory_count", Integer, nullable=False),
+    Column("origin", Text, nullable=False, server_default=""),
     Index("events_time", "time"),
     sqlite_with_rowid=False,
 )

@@ -11,6 +11,7 @@ from recallmesh.core.defense import DefenseAction, DefenseDetector, DefenseViola
 from recallmesh.core.errors import FieldViolation, InvalidArgument, NotReady
 from recallmesh.core.event import FROM_THE_START, Event, EventDraft, EventFilter, EventKind, decided
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.trace_context import current_trace
 from recallmesh.core.write import Write, WrittenDocument
 from recallmesh.ledger.banks import check_bank, lock_bank
 from recallmesh.ledger.database import Database
@@ -215,6 +216,7 @@ def _row(bank_uid: str, number: int, draft: EventDraft, at: datetime) -> dict[st
         "document_ids": pack(draft.document_ids),
         "operation_id": draft.operation_id,
         "memory_count": draft.memory_count,
+        "origin": current_trace().parent,
     }
 
 
@@ -244,6 +246,7 @@ def _event_of(row: Row[Any]) -> Event:
         operation_id=row.operation_id,
         memory_count=row.memory_count,
         security=_decision_of(row) if row.id is not None else None,
+        origin=row.origin,
     )
 
 

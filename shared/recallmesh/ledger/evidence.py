@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, delete, exists, insert, select, update
 from recallmesh.core.consolidation import FEWEST
 from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory
 from recallmesh.core.scope import Meeting, Scope
+from recallmesh.core.trace_context import current_trace
 from recallmesh.core.write import OutboxAction
 from recallmesh.ledger.dialect import among, insert_new
 from recallmesh.ledger.moment import to_us
@@ -111,7 +112,8 @@ def mark_again(connection: Connection, bank_uid: str, memory_id: str, at: dateti
 
 def make_due(connection: Connection, bank_uid: str, due: datetime) -> None:
     """Let a bank's consolidation begin at a moment; one that is due already stays so."""
-    insert_new(connection, consolidations, [{"bank_uid": bank_uid, "due": to_us(due)}])
+    row = {"bank_uid": bank_uid, "due": to_us(due), "origin": current_trace().parent}
+    insert_new(connection, consolidations, [row])
 
 
 def put_evidence(

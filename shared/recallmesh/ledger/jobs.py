@@ -103,7 +103,7 @@ def _lease(
     connection.execute(update(operations).where(operations.c.seq == seq).values(taken))
     row = connection.execute(select(operations).where(operations.c.seq == seq)).one()
     bank = connection.execute(select(banks).where(banks.c.uid == row.bank_uid)).one()
-    return Job(operation_of(row), bank_of(bank), bytes(row.payload))
+    return Job(operation_of(row), bank_of(bank), bytes(row.payload), row.origin)
 
 
 def _is_free(kinds: tuple[OperationKind, ...], now: datetime) -> ColumnElement[bool]:

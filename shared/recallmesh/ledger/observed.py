@@ -49,6 +49,7 @@ consolidations = Table(
     metadata,
     _bank(),
     Column("due", BigInteger, nullable=False),
+    Column("origin", Text, nullable=False, server_default=""),
     Index("consolidations_due", "due"),
 )
 

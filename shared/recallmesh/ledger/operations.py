@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, case, insert, selec
 from recallmesh.core.errors import OperationNotFound
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.trace_context import current_trace
 from recallmesh.core.write import RequestRecord, Submission
 from recallmesh.ledger.banks import lock_bank
 from recallmesh.ledger.database import Database
@@ -75,9 +76,18 @@ class SqlOperations:
 
 
 def submit_operation(
-    connection: Connection, bank_uid: str, operation: Operation, payload: bytes, request: RequestRecord | None
+    connection: Connection,
+    bank_uid: str,
+    operation: Operation,
+    payload: bytes,
+    request: RequestRecord | None,
+    *,
+    origin: str = "",
 ) -> Submission:
-    """Put an operation in the queue, or find the request id's; raises ``BankNotFound``, ``RequestIdReused``."""
+    """Put an operation in the queue, or find the request id's; raises ``BankNotFound``, ``RequestIdReused``.
+
+    ``origin`` is what it comes of, if that is not what is being done now.
+    """
     lock_bank(connection, bank_uid)
     if request:
         find_request(connection, bank_uid, request)  # refuses the id if it came with other content
@@ -102,6 +112,7 @@ def submit_operation(
         "cancelling": False,
         "request_id": request.request_id if request else None,
         "content_hash": request.content_hash if request else None,
+        "origin": origin or current_trace().parent,
     }
     connection.execute(insert(operations).values(row))
     return Submission(operation)

@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.trace_context import current_trace
 from recallmesh.core.write import OutboxAction, OutboxRow
 from recallmesh.ledger.dialect import among, among_bound, held_in_order
 from recallmesh.ledger.moment import from_us, to_us
@@ -35,6 +36,7 @@ _COLUMNS = (
     outbox.c.memory_id,
     outbox.c.version,
     outbox.c.attempts,
+    outbox.c.origin,
 )
 
 
@@ -71,7 +73,7 @@ def put_rows(
 ) -> None:
     """Add a row for each memory (id and version) and arm."""
     arms = tuple(arms)
-    created, free = to_us(due.at), to_us(due.at + due.own_for)
+    created, free, origin = to_us(due.at), to_us(due.at + due.own_for), current_trace().parent
     rows = [
         {
             "write_id": due.write_id,
@@ -85,6 +87,7 @@ def put_rows(
             "due": free,
             "worker": "",
             "error": "",
+            "origin": origin,
         }
         for memory_id, version in versions
         for arm in arms
@@ -186,5 +189,5 @@ def _due(arm: ArmName, now: datetime, limit: int) -> Select[Any]:
 
 
 def _row_of(row: Any) -> OutboxRow:  # noqa: ANN401 (a row of _COLUMNS)
-    seq, write_id, bank_uid, arm, action, memory_id, version, attempts = row
-    return OutboxRow(seq, write_id, bank_uid, ArmName(arm), OutboxAction(action), memory_id, version, attempts)
+    seq, write_id, bank_uid, arm, action, memory_id, version, attempts, origin = row
+    return OutboxRow(seq, write_id, bank_uid, ArmName(arm), OutboxAction(action), memory_id, version, attempts, origin)

@@ -17,7 +17,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-HEAD = "0002"
+HEAD = "0003"
 """The migration this version of the code needs; a test holds it to the newest step."""
 
 metadata = MetaData()
@@ -187,6 +187,7 @@ requests = Table(
     Column("created", BigInteger, nullable=False),
 )
 
+# ``origin``, here and wherever work is left for later, is the trace context of the write; empty: it was not traced.
 # No foreign key: a bank's removal from the arms outlives the bank. ``due`` is when the row may be taken: a lease and a
 # back-off both move it on.
 outbox = Table(
@@ -204,6 +205,7 @@ outbox = Table(
     Column("due", BigInteger, nullable=False),
     Column("worker", Text, nullable=False),
     Column("error", Text, nullable=False),
+    Column("origin", Text, nullable=False, server_default=""),
     Index("outbox_arm", "arm", "seq", "due"),
     Index("outbox_due", "arm", "due"),
     Index("outbox_memory", "bank_uid", "memory_id", "arm", "seq"),
@@ -233,6 +235,7 @@ operations = Table(
     Column("lease_until", BigInteger),
     Column("request_id", Text),
     Column("content_hash", Text),
+    Column("origin", Text, nullable=False, server_default=""),
     UniqueConstraint("bank_uid", "request_id", name="operations_request"),
     Index("operations_bank", "bank_uid", "seq"),
     Index("operations_state", "state", "seq"),

@@ -15,13 +15,22 @@ from google.protobuf.message_factory import GetMessageClass
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError
 from recallmesh.core.gateway import Asked, Caller, Method, Parameters
+from recallmesh.core.trace_context import current_trace, trace_context
 from recallmesh.rpc.blame import json_path
 from recallmesh.rpc.bulk import stream_fault
 from recallmesh.rpc.channel import Channel
 from recallmesh.rpc.door import Door
 from recallmesh.rpc.health import check_health
 from recallmesh.rpc.mapping import json_from_message, message_from_json
-from recallmesh.rpc.request import AUTHORIZATION_KEY, PLAIN, REQUEST_ID_KEY, TENANT_KEY
+from recallmesh.rpc.request import (
+    AUTHORIZATION_KEY,
+    PLAIN,
+    REQUEST_ID_KEY,
+    TENANT_KEY,
+    TRACE_KEY,
+    TRACE_STATE_KEY,
+    traced,
+)
 from recallmesh.rpc.status import error_from_rpc
 from recallmesh.v1 import (
     bank_service_pb2,
@@ -81,7 +90,8 @@ class JsonGateway:
         """Read who asks off the headers."""
         given = headers.get(REQUEST_ID_KEY, "")
         passed = tuple((key, headers[key]) for key in PASSED_ON if headers.get(key))
-        return Caller(given if PLAIN.fullmatch(given) else uuid4().hex, passed, headers.get(TIMEOUT_KEY, ""))
+        trace = trace_context(headers.get(TRACE_KEY, ""), headers.get(TRACE_STATE_KEY, ""))
+        return Caller(given if PLAIN.fullmatch(given) else uuid4().hex, passed, headers.get(TIMEOUT_KEY, ""), trace)
 
     async def call(self, method: Method, asked: AsyncIterator[Asked], caller: Caller) -> AsyncGenerator[bytes, None]:
         """Ask, and yield each answer."""
@@ -238,7 +248,7 @@ def _metadata(caller: Caller) -> tuple[tuple[str, str], ...]:
             raise InvalidArgument(
                 FieldViolation(key, f"is longer than {HEADER_CHARS} characters or not printable ASCII")
             )
-    return ((REQUEST_ID_KEY, caller.request_id), *caller.metadata)
+    return ((REQUEST_ID_KEY, caller.request_id), *traced(current_trace()), *caller.metadata)
 
 
 def _as_json_names(error: MeshError) -> MeshError:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -41,6 +41,9 @@ Raw = bytes | AsyncIterator[bytes]
 Send = Callable[[bytes], Awaitable[None]]
 Observe = Callable[[str, str, float], None]
 """Told of every finished call: its method (``/recallmesh.v1.ArmService/Search``), its status code, its seconds."""
+Tell = Callable[[str], None]
+Span = Callable[[str], AbstractContextManager[Tell]]
+"""Opens what is recorded of a call of a method while it goes on; what that gives is told the status code."""
 
 OURS = "/recallmesh."
 """Health and reflection are left as they are: probes must get through when nothing else does."""
@@ -55,6 +58,11 @@ def observe_nothing(_method: str, _code: str, _seconds: float) -> None:
     """Tell nobody."""
 
 
+def record_nothing(_method: str) -> AbstractContextManager[Tell]:
+    """Record nothing of a call."""
+    return nullcontext(lambda _code: None)
+
+
 class Interceptor(grpc.aio.ServerInterceptor):
     """Wraps every method of ours.
 
@@ -62,12 +70,13 @@ class Interceptor(grpc.aio.ServerInterceptor):
     and no exception ever leaves with its text.
     """
 
-    def __init__(self, door: Door, *, observe: Observe = observe_nothing) -> None:
+    def __init__(self, door: Door, *, observe: Observe = observe_nothing, span: Span = record_nothing) -> None:
         """Wrap with these bounds."""
         self.starting: MeshError | None = None
         """Why what is missing may only be missing so far: what a call of ours is told while the process starts."""
         self._door = door
         self._observe = observe
+        self._span = span
 
     async def intercept_service(
         self,
@@ -80,10 +89,10 @@ class Interceptor(grpc.aio.ServerInterceptor):
             # A stream of bytes is what every kind of caller can read an error from.
             ours = handler_call_details.method.startswith(OURS)
             missing: Any = grpc.stream_stream_rpc_method_handler(partial(_missing, self.starting if ours else None))
-            return grpc.stream_stream_rpc_method_handler(_Wrapped(UNKNOWN, missing, self._door, self._observe).stream)
+            return grpc.stream_stream_rpc_method_handler(self._wrapped(UNKNOWN, missing).stream)
         if not handler_call_details.method.startswith(OURS):
             return handler
-        wrapped = _Wrapped(handler_call_details.method, handler, self._door, self._observe)
+        wrapped = self._wrapped(handler_call_details.method, handler)
         if handler.response_streaming:
             if handler.request_streaming:
                 return grpc.stream_stream_rpc_method_handler(wrapped.stream)
@@ -91,6 +100,9 @@ class Interceptor(grpc.aio.ServerInterceptor):
         if handler.request_streaming:
             return grpc.stream_unary_rpc_method_handler(wrapped.unary)
         return grpc.unary_unary_rpc_method_handler(wrapped.unary)
+
+    def _wrapped(self, method: str, handler: Any) -> "_Wrapped":  # noqa: ANN401 - gRPC's is loose
+        return _Wrapped(method, handler, self._door, self._observe, self._span)
 
 
 def _missing(starting: MeshError | None, _requests: object, _context: Context) -> NoReturn:
@@ -100,11 +112,12 @@ def _missing(starting: MeshError | None, _requests: object, _context: Context) -
 class _Wrapped:
     """One method's handler inside everything that every call goes through."""
 
-    def __init__(self, method: str, handler: Any, door: Door, observe: Observe) -> None:  # noqa: ANN401 - gRPC's is loose
+    def __init__(self, method: str, handler: Any, door: Door, observe: Observe, span: Span) -> None:  # noqa: ANN401 - gRPC's is loose
         self._method = method
         self._handler = handler
         self._door = door
         self._observe = observe
+        self._span = span
         unary = handler.stream_unary if handler.request_streaming else handler.unary_unary
         streaming = handler.stream_stream if handler.request_streaming else handler.unary_stream
         self._call = streaming if handler.response_streaming else unary
@@ -128,17 +141,20 @@ class _Wrapped:
         code = "CANCELLED"
         request_id = enter_request(context.invocation_metadata() or ())
         context.set_trailing_metadata(((REQUEST_ID_KEY, request_id),))
-        try:
-            with structlog.contextvars.bound_contextvars(request_id=request_id):
+        with structlog.contextvars.bound_contextvars(request_id=request_id), self._span(self._method) as tell:
+            try:
                 await self._bounded(raw, context, send)
-            code = "OK"
-        except Exception as error:  # noqa: BLE001 - the outermost place, past which no text may go
-            fault = self._mesh_error(error, request_id)
-            code = fault.code
-            status = status_from_error(fault, request_id)
-            await context.abort(status.code, status.message, ((REQUEST_ID_KEY, request_id), *status.trailers))
-        finally:
-            self._observe(self._method, code, time.perf_counter() - began)
+                code = "OK"
+            except Exception as error:  # noqa: BLE001 - the outermost place, past which no text may go
+                fault = self._mesh_error(error, request_id)
+                code = fault.code
+                status = status_from_error(fault, request_id)
+                await context.abort(status.code, status.message, ((REQUEST_ID_KEY, request_id), *status.trailers))
+            finally:
+                seconds = time.perf_counter() - began
+                tell(code)
+                self._observe(self._method, code, seconds)
+                _log.debug("call ended", method=self._method, code=code, ms=round(seconds * 1000, 1))
 
     async def _bounded(self, raw: Raw, context: Context, send: Send) -> None:
         takes, streams = self._handler.request_streaming, self._handler.response_streaming

@@ -11,10 +11,13 @@ import grpc.aio
 from recallmesh.core.bank import DEFAULT_TENANT
 from recallmesh.core.credential import current_key
 from recallmesh.core.errors import Forbidden
+from recallmesh.core.trace_context import TraceContext, current_trace, enter_trace, trace_context
 
 REQUEST_ID_KEY = "x-request-id"
 TENANT_KEY = "x-recallmesh-tenant"
 AUTHORIZATION_KEY = "authorization"
+TRACE_KEY = "traceparent"
+TRACE_STATE_KEY = "tracestate"
 PLAIN = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 """What a request id may be: it goes into logs and headers as it stands."""
 
@@ -29,21 +32,30 @@ def current_request_id() -> str:
 
 
 def enter_request(metadata: Metadata) -> str:
-    """Take the caller's request id, or make one, for everything this task does from now on."""
+    """Take the caller's request id, or make one, and its trace, for everything this task does from now on."""
     given = _value(metadata, REQUEST_ID_KEY)
     request_id = given if PLAIN.fullmatch(given) else uuid4().hex
     _request_id.set(request_id)
+    enter_trace(trace_context(_value(metadata, TRACE_KEY), _value(metadata, TRACE_STATE_KEY)))
     return request_id
 
 
 def outgoing_metadata(tenant: str = "") -> tuple[tuple[str, str], ...]:
-    """Return what a further call carries: its request id, the tenant that the caller believes to be, and its key."""
+    """Return what a further call carries: its request id and trace, the tenant the caller believes to be, its key."""
     request_id, key = current_request_id() or uuid4().hex, current_key()
     return (
         (REQUEST_ID_KEY, request_id),
+        *traced(current_trace()),
         *(((TENANT_KEY, tenant),) if tenant else ()),
         *(((AUTHORIZATION_KEY, f"Bearer {key}"),) if key else ()),
     )
+
+
+def traced(context: TraceContext) -> tuple[tuple[str, str], ...]:
+    """Return what a call carries of a trace."""
+    if not context.parent:
+        return ()
+    return ((TRACE_KEY, context.parent), *(((TRACE_STATE_KEY, context.state),) if context.state else ()))
 
 
 def tenant_of(context: grpc.aio.ServicerContext[Any, Any]) -> str:

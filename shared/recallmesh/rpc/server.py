@@ -15,7 +15,7 @@ from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, S
 from recallmesh.core.limits import MESSAGE_BYTES
 from recallmesh.rpc.door import Door, DoorLimits
 from recallmesh.rpc.hosted import Hosted
-from recallmesh.rpc.interceptor import Interceptor, Observe, observe_nothing
+from recallmesh.rpc.interceptor import Interceptor, Observe, Span, observe_nothing, record_nothing
 from recallmesh.rpc.readiness import Readiness
 
 DEFAULT_LIMITS = DoorLimits()
@@ -61,6 +61,7 @@ async def open_server(
     *,
     limits: DoorLimits = DEFAULT_LIMITS,
     observe: Observe = observe_nothing,
+    span: Span = record_nothing,
     credentials: grpc.ServerCredentials | None = None,
     reflection: bool = False,
     check_interval_s: float = 2.0,
@@ -83,7 +84,7 @@ async def open_server(
     """
     readiness = Readiness(interval_s=check_interval_s, timeout_s=check_timeout_s)
     door = Door(limits)
-    interceptor = Interceptor(door, observe=observe)
+    interceptor = Interceptor(door, observe=observe, span=span)
     server = grpc.aio.server(interceptors=(interceptor,), options=_options(connection_age_s))
     health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
     port = _bind(server, listen, credentials)

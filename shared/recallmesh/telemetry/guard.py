@@ -2,19 +2,27 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from typing import Any, TypeVar
 
 import structlog
-from opentelemetry import trace
+from opentelemetry.trace import SpanKind
 
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import ArmTimeout, InternalFault, MeshError
+from recallmesh.core.trace_context import TraceContext, tracing
+from recallmesh.telemetry.attribute import SERVER_ADDRESS
 from recallmesh.telemetry.metrics import Metrics
+from recallmesh.telemetry.tracing import Attributes, Work
 
 T = TypeVar("T")
 
+Told = Callable[[T], Attributes]
+"""What a span says of an answer; asked where it is recorded alone."""
+
+CHECK = "check"
+"""What every process asks of each part every other second: recorded within something else alone."""
 _log = structlog.get_logger("recallmesh.port")
 
 
@@ -25,15 +33,27 @@ class Guard:
     logged whole and leaves as ``InternalFault``: in process as over the wire, a caller never sees our insides.
     """
 
-    def __init__(self, part: str, *, timeout_s: float | None, metrics: Metrics) -> None:
-        """Guard the part of this name."""
+    def __init__(self, part: str, *, timeout_s: float | None, metrics: Metrics, at: str | None = None) -> None:
+        """Guard the part of this name; ``at`` is its address, absent: it is in this process."""
         self._part = part
         self._timeout_s = timeout_s
         self._metrics = metrics
-        self._tracer = trace.get_tracer("recallmesh")
+        self._tracing = metrics.tracing
+        self._kind = SpanKind.CLIENT if at else SpanKind.INTERNAL
+        self._place: Attributes = {SERVER_ADDRESS: at} if at else {}
 
-    async def run(self, method: str, work: Coroutine[Any, Any, T]) -> T:
+    async def run(
+        self,
+        method: str,
+        work: Coroutine[Any, Any, T],
+        *,
+        asked: Callable[[], Attributes] | None = None,
+        told: Told[T] | None = None,
+        origins: Iterable[str] = (),
+    ) -> T:
         """Await the work under the deadline, and count it.
+
+        Its span says what was ``asked`` and what was ``told``; ``origins`` are the trace contexts that it comes of.
 
         Raises:
             ArmTimeout: the time was up.
@@ -42,16 +62,28 @@ class Guard:
         """
         began = time.perf_counter()
         try:
-            with self._tracer.start_as_current_span(f"{self._part}.{method}", record_exception=False):
+            span = self._begin(method, origins) if self._tracing is not None else None
+            if span is None:
                 return await self.bounded(work)
+            with span:
+                if asked is not None:
+                    span.tell(asked())
+                answer = await self.bounded(work)
+                if told is not None:
+                    span.tell(told(answer))
+                return answer
         except MeshError as error:
             self._metrics.port_failures.labels(self._part, method, error.reason).inc()
             raise
         finally:
             self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
 
-    async def stream(self, method: str, rows: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    async def stream(
+        self, method: str, rows: AsyncGenerator[T, None], *, part_of: TraceContext | None = None
+    ) -> AsyncGenerator[T, None]:
         """Pass on what comes within the deadline of one call, and count it as one; to close it closes the rows.
+
+        ``part_of`` is the trace that it belongs to, if that is not the one in hand.
 
         Raises:
             ArmTimeout: the time was up.
@@ -61,22 +93,25 @@ class Guard:
         began, loop = time.perf_counter(), asyncio.get_running_loop()
         with within(self._timeout_s) as limit:
             pass
-        span = self._tracer.start_span(f"{self._part}.{method}")
+        span = self._begin(method, part_of=part_of)
         try:
             async with aclosing(rows):
                 while True:
                     # Entered again for each row: between them the context is the listener's, who must not inherit this.
                     left = None if limit is None else max(0.0, limit - loop.time())
-                    with trace.use_span(span, record_exception=False), within(left):
+                    with span.inside() if span else _belonging(part_of), within(left):
                         step = await self.bounded(_next(rows))
                     if not step:
                         return
                     yield step[0]
         except MeshError as error:
+            if span is not None:
+                span.fail(error)
             self._metrics.port_failures.labels(self._part, method, error.reason).inc()
             raise
         finally:
-            span.end()
+            if span is not None:
+                span.end()
             self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
 
     async def each(self, method: str, rows: AsyncIterator[T]) -> AsyncIterator[T]:
@@ -114,9 +149,25 @@ class Guard:
             except Exception as error:
                 raise self._fault(error) from error
 
+    def _begin(self, method: str, origins: Iterable[str] = (), *, part_of: TraceContext | None = None) -> Work | None:
+        if self._tracing is None:
+            return None
+        return self._tracing.begin(
+            f"{self._part}.{method}",
+            kind=self._kind,
+            attributes=self._place,
+            origins=origins,
+            part_of=part_of,
+            root=method != CHECK,
+        )
+
     def _fault(self, error: Exception) -> InternalFault:
         _log.error("port call failed", part=self._part, exc_info=error)
         return InternalFault("internal error")
+
+
+def _belonging(context: TraceContext | None) -> AbstractContextManager[None]:
+    return nullcontext() if context is None else tracing(context)
 
 
 async def _next(rows: AsyncGenerator[T, None]) -> tuple[T, ...]:

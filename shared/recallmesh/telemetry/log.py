@@ -6,6 +6,9 @@ import sys
 from typing import TextIO, cast
 
 import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+from recallmesh.core.trace_context import current_trace
 
 TRACEBACKS = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
 """Tracebacks without the values of variables: those are what callers retained, asked and authenticated with."""
@@ -30,13 +33,15 @@ class _StandardError(io.TextIOBase):
 def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None) -> None:
     """Send every log line to the stream (default: standard error), as JSON unless it is a terminal.
 
-    Lines carry ``event``, ``level``, ``timestamp`` (ISO, UTC) and the fields bound to the call in hand.
+    Lines carry ``event``, ``level``, ``timestamp`` (ISO, UTC), the fields bound to the call in hand (``request_id``)
+    and, where it belongs to a trace, ``trace_id`` and ``span_id``.
     """
     out = stream or _StandardError()
     plain = not out.isatty() if as_json is None else as_json
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            _add_trace,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.StackInfoRenderer(),
@@ -46,3 +51,10 @@ def set_up_logging(*, level: str = "info", as_json: bool | None = None, stream: 
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", out)),
         cache_logger_on_first_use=False,
     )
+
+
+def _add_trace(_logger: WrappedLogger, _level: str, line: EventDict) -> EventDict:
+    trace = current_trace()
+    if trace.parent:
+        line["trace_id"], line["span_id"] = trace.trace_id, trace.span_id
+    return line

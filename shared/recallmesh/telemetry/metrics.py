@@ -1,9 +1,13 @@
 """The metrics of one process, in a registry of its own; names carry their unit."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from recallmesh.core.consolidation import Backlog
 from recallmesh.core.retain import RetainAnswer
+from recallmesh.telemetry.tracing import Serving, Tracing
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Bucket bounds: from a call in process to a rerank of 300 pairs on a busy CPU."""
@@ -11,10 +15,14 @@ HITS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000)
 
 
 class Metrics:
-    """Everything a process counts. Built once by the composition root and handed down."""
+    """Everything a process counts, and what records its spans, if anything does.
 
-    def __init__(self) -> None:
+    Built once by the composition root and handed down.
+    """
+
+    def __init__(self, tracing: Tracing | None = None) -> None:
         """Make the metrics in a fresh registry."""
+        self.tracing = tracing
         self.registry = CollectorRegistry()
         self.arm_search = Histogram(
             "recallmesh_arm_search_seconds",
@@ -37,6 +45,19 @@ class Metrics:
             "recallmesh_port_failures_total",
             "Failed calls of a part of the mesh.",
             ["part", "method", "reason"],
+            registry=self.registry,
+        )
+        self.store_call = Histogram(
+            "recallmesh_store_call_seconds",
+            "Time of one call of a store, with the wait for a connection or a thread.",
+            ["store", "system", "operation"],
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+        self.store_failures = Counter(
+            "recallmesh_store_failures_total",
+            "Failed calls of a store.",
+            ["store", "system", "operation", "reason"],
             registry=self.registry,
         )
         self.bulk_batches = Counter(
@@ -100,6 +121,11 @@ class Metrics:
         self.consolidation_backlog.labels("observations").set(backlog.observations)
         self.consolidation_wait.set(backlog.age.total_seconds())
 
+    def span_of_call(self, method: str) -> AbstractContextManager[Callable[[str], None]]:
+        """Begin the span of a call that is served; what is given is told its status code."""
+        serving: Serving | None = self.tracing.serve(method) if self.tracing is not None else None
+        return serving or nullcontext(_unheard)
+
     def observe_rpc(self, method: str, code: str, seconds: float) -> None:
         """Count one finished RPC."""
         self.rpc.labels(method, code).observe(seconds)
@@ -107,3 +133,7 @@ class Metrics:
     def observe_http(self, method: str, status: int, seconds: float) -> None:
         """Count one finished request of HTTP."""
         self.http.labels(method, str(status)).observe(seconds)
+
+
+def _unheard(_code: str) -> None:
+    """Hear what is not recorded."""

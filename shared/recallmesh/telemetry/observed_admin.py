@@ -279,8 +279,8 @@ class ObservedAdmin(
 ):
     """Administration whose every call is bounded, counted and traced."""
 
-    def __init__(self, admin: Admin, *, timeout_s: float | None, metrics: Metrics) -> None:
-        """Wrap administration, here or there."""
+    def __init__(self, admin: Admin, *, timeout_s: float | None, metrics: Metrics, at: str | None = None) -> None:
+        """Wrap administration, here or there (``at``)."""
         self._admin = admin
-        self._guard = Guard("bank", timeout_s=timeout_s, metrics=metrics)
-        self._unhurried = Guard("bank", timeout_s=None, metrics=metrics)
+        self._guard = Guard("bank", timeout_s=timeout_s, metrics=metrics, at=at)
+        self._unhurried = Guard("bank", timeout_s=None, metrics=metrics, at=at)

@@ -35,7 +35,8 @@ class ObservedGateway:
     async def call(self, method: Method, asked: AsyncIterator[Asked], caller: Caller) -> AsyncGenerator[bytes, None]:
         """Ask, and yield each answer."""
         answers = self._gateway.call(method, asked, caller)
-        async with aclosing(self._guard.stream(method.name.rpartition("/")[2], answers)) as guarded:
+        name = method.name.rpartition("/")[2]
+        async with aclosing(self._guard.stream(name, answers, part_of=caller.trace)) as guarded:
             async for answer in guarded:
                 yield answer
 
