@@ -14,7 +14,9 @@ from recallmesh.core.errors import InvalidArgument, MeshError
 from recallmesh.core.recall import RecallRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
 from recallmesh.rpc.admin import RemoteAdmin
+from recallmesh.rpc.caller import peer_channel
 from recallmesh.rpc.channel import open_channel
+from recallmesh.rpc.embedder import RemoteEmbedder
 from recallmesh.rpc.recaller import RemoteRecaller
 from recallmesh.rpc.retainer import RemoteRetainer
 
@@ -27,11 +29,13 @@ class Ear(grpc.GenericRpcHandler):
     """Hears what each call of ours carries, and answers none."""
 
     heard: dict[str, list] = field(default_factory=dict)
+    tenants: dict[str, list] = field(default_factory=dict)
 
     def service(self, call):
         service, _, method = call.method.rpartition("/")
         if "recallmesh" in service:
             self.heard[method] = [value for name, value in call.invocation_metadata if name == "authorization"]
+            self.tenants[method] = [value for name, value in call.invocation_metadata if name == "x-recallmesh-tenant"]
 
 
 @asynccontextmanager
@@ -65,6 +69,42 @@ async def test_every_kind_of_call_bears_the_key():
         assert ear.heard == {method: ["Bearer abc-123._~+/=="] for method in CALLED}
         await called(channel)
     assert set(map(tuple, ear.heard.values())) == {()}
+
+
+async def test_a_process_of_the_mesh_proves_itself_and_passes_no_callers_key_to_what_is_the_meshs_own():
+    keys = iter(("first", "second", "third", "fourth"))
+    async with open_ear() as (ear, plain):
+        channel = peer_channel(plain, lambda: next(keys))
+
+        async def heard(method, call):
+            with pytest.raises(MeshError):
+                await call
+            return ear.heard[method]
+
+        info, bank = RemoteEmbedder(channel), RemoteAdmin(channel)
+        assert await heard("GetEmbedderInfo", info.info()) == ["Bearer first"]
+        assert await heard("GetBank", bank.get_bank(REF)) == ["Bearer second"]
+        with bearing("theirs"):
+            assert await heard("GetEmbedderInfo", info.info()) == ["Bearer third"]
+            assert await heard("GetBank", bank.get_bank(REF)) == ["Bearer theirs"]
+        with bearing(""):
+            # Somebody who bears nothing is not the mesh.
+            assert await heard("GetBank", bank.get_bank(REF)) == []
+            assert await heard("GetEmbedderInfo", info.info()) == ["Bearer fourth"]
+
+
+async def test_a_process_without_a_key_of_the_mesh_sends_none():
+    async with open_ear() as (ear, plain):
+        await called(peer_channel(plain, str))
+    assert set(map(tuple, ear.heard.values())) == {()}
+
+
+async def test_the_default_tenant_is_not_named_and_another_is():
+    async with open_ear() as (ear, channel):
+        for tenant, told in (("default", []), ("acme", ["acme"])):
+            with pytest.raises(MeshError):
+                await RemoteAdmin(channel).get_bank(BankRef("b", tenant))
+            assert ear.tenants["GetBank"] == told
 
 
 async def test_callers_at_once_bear_each_their_own_and_an_empty_key_is_none():

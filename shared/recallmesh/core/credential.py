@@ -12,12 +12,17 @@ KEY = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 KEY_CHARS = 16_384
 """The most characters of a key: as much as a server takes of all metadata of one call."""
 
-_key: ContextVar[str] = ContextVar("recallmesh_key", default="")
+_key: ContextVar[str | None] = ContextVar("recallmesh_key", default=None)
 
 
 def current_key() -> str:
     """Return the key that the call in hand bears; empty: it bears none."""
-    return _key.get()
+    return _key.get() or ""
+
+
+def is_bearing() -> bool:
+    """Tell whether it was said what the call in hand bears, be it nothing: then it bears nothing else."""
+    return _key.get() is not None
 
 
 def check_key(key: str, field: str) -> None:

@@ -14,6 +14,7 @@ from recallmesh.core.event import Events
 from recallmesh.core.export import Moves
 from recallmesh.core.operation import Operation
 from recallmesh.core.page import Page, PageRequest
+from recallmesh.core.principal import current_principal
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.bank import (
     bank_from_pb,
@@ -61,7 +62,8 @@ class BankServicer(EventServicer, IndexServicer):
 
         def write(page: Page[Bank]) -> pb.ListBanksResponse:
             token = token_to_pb(request, page.next_after, tenant)
-            return pb.ListBanksResponse(banks=[bank_to_pb(bank) for bank in page.rows], next_page_token=token)
+            shown = [bank for bank in page.rows if current_principal().may_use(bank.ref.bank_id)]
+            return pb.ListBanksResponse(banks=[bank_to_pb(bank) for bank in shown], next_page_token=token)
 
         wanted = page_from_pb(request, request.page_size, request.page_token, tenant)
         return await page_to_pb(partial(self._banks.list_banks, tenant), wanted, write)

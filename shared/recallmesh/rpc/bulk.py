@@ -11,7 +11,7 @@ import grpc
 import grpc.aio
 
 from recallmesh.core.bank import BankRef
-from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, StoreUnavailable
+from recallmesh.core.errors import FieldViolation, Forbidden, InvalidArgument, MeshError, StoreUnavailable
 from recallmesh.core.retain import BatchAnswer, Retainer, RetainItem, RetainRequest, UpdateMode
 from recallmesh.rpc.call import built, time_left
 from recallmesh.rpc.codec.retain import retain_from_pb, retain_to_pb, retained_from_pb
@@ -55,6 +55,9 @@ class Received:
     def _read(self, number: int, message: pb.RetainRequest) -> RetainRequest:
         try:
             return retain_from_pb(message, self._tenant)
+        except Forbidden:
+            # A shell would tell a bank that is not the caller's of batches that it lacks.
+            raise
         except MeshError as error:
             self._refused[number] = error
         documents = tuple(item.document_id for item in message.items)

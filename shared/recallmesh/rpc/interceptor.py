@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, aclosing, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,11 +27,14 @@ from recallmesh.core.errors import (
 )
 from recallmesh.core.limits import MESSAGE_BYTES, REQUEST_ID_BYTES
 from recallmesh.core.once import Once, enter_once
+from recallmesh.core.principal import Right, current_principal, enter_principal
 from recallmesh.core.text import name_violations
 from recallmesh.core.time import system_clock
 from recallmesh.rpc.call import too_large
 from recallmesh.rpc.door import Door
+from recallmesh.rpc.entry import Entry
 from recallmesh.rpc.request import REQUEST_ID_KEY, enter_request, tenant_of
+from recallmesh.rpc.right import right_of
 from recallmesh.rpc.status import status_from_error
 
 if TYPE_CHECKING:
@@ -47,10 +51,14 @@ Span = Callable[[str], AbstractContextManager[Tell]]
 
 OURS = "/recallmesh."
 """Health and reflection are left as they are: probes must get through when nothing else does."""
+OPEN = "/grpc.health."
+"""What nobody is asked at who they are: a probe has no credential."""
 OWN_REQUEST_IDS = "/recallmesh.v1.RetainService/"
 """The service that keeps the request ids in its messages itself, bank by bank."""
 UNKNOWN = "unknown"
 """What metrics call a method that is not there: its name is the caller's and could be anything."""
+EVERYBODY = Entry()
+"""Lets in whoever comes."""
 _log = structlog.get_logger("recallmesh.rpc")
 
 
@@ -70,11 +78,19 @@ class Interceptor(grpc.aio.ServerInterceptor):
     and no exception ever leaves with its text.
     """
 
-    def __init__(self, door: Door, *, observe: Observe = observe_nothing, span: Span = record_nothing) -> None:
-        """Wrap with these bounds."""
+    def __init__(
+        self,
+        door: Door,
+        *,
+        entry: Entry = EVERYBODY,
+        observe: Observe = observe_nothing,
+        span: Span = record_nothing,
+    ) -> None:
+        """Wrap with these bounds, and let in whom ``entry`` does."""
         self.starting: MeshError | None = None
         """Why what is missing may only be missing so far: what a call of ours is told while the process starts."""
         self._door = door
+        self._entry = entry
         self._observe = observe
         self._span = span
 
@@ -84,15 +100,19 @@ class Interceptor(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> "Handler":
         """Return the method's handler, wrapped."""
+        method = handler_call_details.method
         handler = await continuation(handler_call_details)
+        if handler is not None and not method.startswith(OURS):
+            if method.startswith(OPEN) or await self._knows(handler_call_details):
+                return handler
+            handler = None
         if handler is None:
             # A stream of bytes is what every kind of caller can read an error from.
-            ours = handler_call_details.method.startswith(OURS)
-            missing: Any = grpc.stream_stream_rpc_method_handler(partial(_missing, self.starting if ours else None))
-            return grpc.stream_stream_rpc_method_handler(self._wrapped(UNKNOWN, missing).stream)
-        if not handler_call_details.method.startswith(OURS):
-            return handler
-        wrapped = self._wrapped(handler_call_details.method, handler)
+            missing: Any = grpc.stream_stream_rpc_method_handler(
+                partial(_missing, self.starting if method.startswith(OURS) else None)
+            )
+            return grpc.stream_stream_rpc_method_handler(self._wrapped(UNKNOWN, missing, None).stream)
+        wrapped = self._wrapped(method, handler, right_of(method))
         if handler.response_streaming:
             if handler.request_streaming:
                 return grpc.stream_stream_rpc_method_handler(wrapped.stream)
@@ -101,23 +121,44 @@ class Interceptor(grpc.aio.ServerInterceptor):
             return grpc.stream_unary_rpc_method_handler(wrapped.unary)
         return grpc.unary_unary_rpc_method_handler(wrapped.unary)
 
-    def _wrapped(self, method: str, handler: Any) -> "_Wrapped":  # noqa: ANN401 - gRPC's is loose
-        return _Wrapped(method, handler, self._door, self._observe, self._span)
+    async def _knows(self, details: grpc.HandlerCallDetails) -> bool:
+        """Tell whether the caller of what is not ours (reflection) is anybody; who is not is refused as elsewhere."""
+        try:
+            await self._entry.admitted(details.method, None, details.invocation_metadata)
+        except MeshError:
+            return False
+        return True
+
+    def _wrapped(self, method: str, handler: Any, right: Right | None) -> "_Wrapped":  # noqa: ANN401 - gRPC's is loose
+        around = _Around(self._door, self._entry, self._observe, self._span)
+        return _Wrapped(method, handler, right, around)
 
 
 def _missing(starting: MeshError | None, _requests: object, _context: Context) -> NoReturn:
     raise starting or NotImplementedError
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What every method's handler is wrapped in."""
+
+    door: Door
+    entry: Entry
+    observe: Observe
+    span: Span
+
+
 class _Wrapped:
     """One method's handler inside everything that every call goes through."""
 
-    def __init__(self, method: str, handler: Any, door: Door, observe: Observe, span: Span) -> None:  # noqa: ANN401 - gRPC's is loose
+    def __init__(self, method: str, handler: Any, right: Right | None, around: "_Around") -> None:  # noqa: ANN401 - as above
         self._method = method
         self._handler = handler
-        self._door = door
-        self._observe = observe
-        self._span = span
+        self._right = right
+        self._door = around.door
+        self._entry = around.entry
+        self._observe = around.observe
+        self._span = around.span
         unary = handler.stream_unary if handler.request_streaming else handler.unary_unary
         streaming = handler.stream_stream if handler.request_streaming else handler.unary_stream
         self._call = streaming if handler.response_streaming else unary
@@ -143,7 +184,7 @@ class _Wrapped:
         context.set_trailing_metadata(((REQUEST_ID_KEY, request_id),))
         with structlog.contextvars.bound_contextvars(request_id=request_id), self._span(self._method) as tell:
             try:
-                await self._bounded(raw, context, send)
+                await self._admitted(raw, context, send)
                 code = "OK"
             except Exception as error:  # noqa: BLE001 - the outermost place, past which no text may go
                 fault = self._mesh_error(error, request_id)
@@ -156,11 +197,30 @@ class _Wrapped:
                 self._observe(self._method, code, seconds)
                 _log.debug("call ended", method=self._method, code=code, ms=round(seconds * 1000, 1))
 
+    async def _admitted(self, raw: Raw, context: Context, send: Send) -> None:
+        principal = await self._entry.admitted(self._method, self._right, context.invocation_metadata() or ())
+        enter_principal(principal)
+        if not principal.name or self._right is Right.MESH:
+            await self._bounded(raw, context, send)
+            return
+        with structlog.contextvars.bound_contextvars(caller=principal.name, tenant=tenant_of(context)):
+            await self._bounded(raw, context, send)
+
     async def _bounded(self, raw: Raw, context: Context, send: Send) -> None:
         takes, streams = self._handler.request_streaming, self._handler.response_streaming
         seconds = self._door.limits.seconds(context.time_remaining(), takes=takes, streams=streams)
         with self._door.admit(stream=bool(takes or streams)), within(seconds) as limit:
-            async with asyncio.timeout_at(limit):
+            async with asyncio.timeout_at(limit) as bound:
+                if takes or streams:
+                    await self._lasting(raw, context, send, bound)
+                else:
+                    await send(self._write(await self._call(self._parsed(raw, context), context)))
+
+    async def _lasting(self, raw: Raw, context: Context, send: Send, bound: asyncio.Timeout) -> None:
+        """Take or answer a stream for as long as the caller's credential holds."""
+        metadata = context.invocation_metadata() or ()
+        async with self._entry.lasting(current_principal(), self._method, self._right, metadata, bound=bound) as lapse:
+            try:
                 result = self._call(self._parsed(raw, context), context)
                 if isinstance(result, AsyncGenerator):
                     async with aclosing(result):
@@ -168,6 +228,10 @@ class _Wrapped:
                             await send(self._write(response))
                 else:
                     await send(self._write(await result))
+            except asyncio.CancelledError:
+                if lapse.error is None:
+                    raise
+                raise lapse.error from None
 
     def _parsed(self, raw: Raw, context: Context) -> Message | AsyncIterator[Message]:
         if isinstance(raw, bytes):

@@ -9,13 +9,15 @@ from uuid import uuid4
 import grpc.aio
 
 from recallmesh.core.bank import DEFAULT_TENANT
-from recallmesh.core.credential import current_key
-from recallmesh.core.errors import Forbidden
+from recallmesh.core.credential import KEY, current_key
+from recallmesh.core.errors import Unauthenticated
+from recallmesh.core.principal import current_principal
 from recallmesh.core.trace_context import TraceContext, current_trace, enter_trace, trace_context
 
 REQUEST_ID_KEY = "x-request-id"
 TENANT_KEY = "x-recallmesh-tenant"
 AUTHORIZATION_KEY = "authorization"
+BEARER = "bearer"
 TRACE_KEY = "traceparent"
 TRACE_STATE_KEY = "tracestate"
 PLAIN = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
@@ -41,12 +43,15 @@ def enter_request(metadata: Metadata) -> str:
 
 
 def outgoing_metadata(tenant: str = "") -> tuple[tuple[str, str], ...]:
-    """Return what a further call carries: its request id and trace, the tenant the caller believes to be, its key."""
+    """Return what a further call carries: its request id and trace, the tenant the caller believes to be, its key.
+
+    The default tenant is not named: whose a caller is that says nothing, its credential tells.
+    """
     request_id, key = current_request_id() or uuid4().hex, current_key()
     return (
         (REQUEST_ID_KEY, request_id),
         *traced(current_trace()),
-        *(((TENANT_KEY, tenant),) if tenant else ()),
+        *(((TENANT_KEY, tenant),) if tenant not in ("", DEFAULT_TENANT) else ()),
         *(((AUTHORIZATION_KEY, f"Bearer {key}"),) if key else ()),
     )
 
@@ -67,10 +72,24 @@ def tenant_of(context: grpc.aio.ServicerContext[Any, Any]) -> str:
         Forbidden: it takes itself for another than the credential's.
 
     """
-    said = _value(context.invocation_metadata() or (), TENANT_KEY)
-    if said not in ("", DEFAULT_TENANT):
-        raise Forbidden("the call's credential is not of the tenant that it names")
-    return DEFAULT_TENANT
+    return current_principal().tenant_for(_value(context.invocation_metadata() or (), TENANT_KEY))
+
+
+def credential_in(metadata: Metadata) -> str:
+    """Return the credential that a call bears.
+
+    Raises:
+        Unauthenticated: none, several, or something else than a bearer's.
+
+    """
+    found = [value for key, value in metadata if key == AUTHORIZATION_KEY and isinstance(value, str)]
+    if not found:
+        raise Unauthenticated("the call bears no credential: authorization: Bearer KEY")
+    scheme, _, credential = found[0].partition(" ")
+    credential = credential.strip()
+    if len(found) > 1 or scheme.lower() != BEARER or not KEY.fullmatch(credential):
+        raise Unauthenticated('the credential must be one "authorization: Bearer KEY"')
+    return credential
 
 
 def _value(metadata: Metadata, wanted: str) -> str:

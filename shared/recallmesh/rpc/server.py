@@ -14,8 +14,9 @@ from grpc_reflection.v1alpha import reflection as grpc_reflection
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, StoreUnavailable
 from recallmesh.core.limits import MESSAGE_BYTES
 from recallmesh.rpc.door import Door, DoorLimits
+from recallmesh.rpc.entry import Entry
 from recallmesh.rpc.hosted import Hosted
-from recallmesh.rpc.interceptor import Interceptor, Observe, Span, observe_nothing, record_nothing
+from recallmesh.rpc.interceptor import EVERYBODY, Interceptor, Observe, Span, observe_nothing, record_nothing
 from recallmesh.rpc.readiness import Readiness
 
 DEFAULT_LIMITS = DoorLimits()
@@ -62,6 +63,7 @@ async def open_server(
     limits: DoorLimits = DEFAULT_LIMITS,
     observe: Observe = observe_nothing,
     span: Span = record_nothing,
+    entry: Entry = EVERYBODY,
     credentials: grpc.ServerCredentials | None = None,
     reflection: bool = False,
     check_interval_s: float = 2.0,
@@ -76,7 +78,8 @@ async def open_server(
     absent: it is not known yet, calls are UNAVAILABLE until ``host`` is told. On leaving: NOT_SERVING at once, then
     ``drain_s`` during which calls are still taken (clients and load balancers turn away), then no new calls and up to
     ``grace_s`` for those in hand; calls that take a stream read no more of it and answer what they have.
-    ``connection_age_s`` is the life of a connection, so that clients find servers that joined; it cuts no call in hand.
+    ``entry`` lets callers in. ``connection_age_s`` is the life of a connection, so that clients find servers that
+    joined; it cuts no call in hand.
 
     Raises:
         InvalidArgument: the address cannot be listened on.
@@ -84,7 +87,7 @@ async def open_server(
     """
     readiness = Readiness(interval_s=check_interval_s, timeout_s=check_timeout_s)
     door = Door(limits)
-    interceptor = Interceptor(door, observe=observe, span=span)
+    interceptor = Interceptor(door, entry=entry, observe=observe, span=span)
     server = grpc.aio.server(interceptors=(interceptor,), options=_options(connection_age_s))
     health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
     port = _bind(server, listen, credentials)

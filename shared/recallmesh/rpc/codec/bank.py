@@ -14,6 +14,7 @@ from recallmesh.core.bank import (
     RetainTuning,
 )
 from recallmesh.core.errors import FieldViolation, InvalidArgument, Unimplemented
+from recallmesh.core.principal import check_bank
 from recallmesh.rpc.codec.defense import defense_from_pb, defense_to_pb
 from recallmesh.rpc.codec.enums import EXTRACTION_MODE, OBSERVATION_SCOPE
 from recallmesh.rpc.codec.time import moment_from_pb, moment_to_pb
@@ -28,10 +29,12 @@ def bank_ref(bank_id: str, tenant: str) -> BankRef:
 
     Raises:
         InvalidArgument: the request names none.
+        Forbidden: the caller's credential is for other banks.
 
     """
     if not bank_id:
         raise InvalidArgument(FieldViolation("bank_id", "is required"))
+    check_bank(bank_id)
     return BankRef(bank_id, tenant)
 
 
