@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.extra import needing
-from recallmesh.mesh import Part
+from recallmesh.mesh import PUBLIC, Part
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.door import Door
 from recallmesh.rpc.gateway import JsonGateway
@@ -15,9 +15,6 @@ from recallmesh.settings import Settings
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed_gateway import ObservedGateway
 from recallmesh.traces import open_tracing
-
-PUBLIC = (Part.RECALL, Part.RETAIN, Part.BANK)
-"""The parts whose services are public."""
 
 
 async def serve_door(settings: Settings, started: Callable[[str], None]) -> None:
@@ -49,7 +46,7 @@ async def open_door(
     from recallmesh.door.calls import Leaving
 
     door, serve = settings.door, settings.serve
-    check_listen(door.listen, exposed=door.exposed)
+    check_listen(door.listen, exposed=door.exposed or settings.auth.mode == "on")
     places = {part: own if part in here else place(settings, part) for part in PUBLIC}
     async with AsyncExitStack() as stack:
         channels = {at: await stack.enter_async_context(open_channel(at)) for at in sorted(set(places.values()))}

@@ -23,9 +23,12 @@ from recallmesh.core.recall import Recaller
 from recallmesh.core.retain import Retainer
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
+from recallmesh.identity.mesh_key import MeshKeys, own_key
+from recallmesh.identity.opening import open_mesh_keys
 from recallmesh.retain.language import LanguageModel
 from recallmesh.rpc.admin import RemoteAdmin
 from recallmesh.rpc.arm import RemoteArm
+from recallmesh.rpc.caller import peer_channel
 from recallmesh.rpc.channel import Channel, open_channel
 from recallmesh.rpc.embedder import RemoteEmbedder
 from recallmesh.rpc.recaller import RemoteRecaller
@@ -81,6 +84,8 @@ class Part(StrEnum):
 
 
 ALL_PARTS = frozenset(Part)
+PUBLIC = (Part.RECALL, Part.RETAIN, Part.BANK)
+"""The parts whose services are for callers from outside the mesh."""
 
 
 class Placed(Protocol):
@@ -164,8 +169,16 @@ class Assembly:
     async def _enter(self, context: AbstractAsyncContextManager[T]) -> T:
         return await self.stack.enter_async_context(context)
 
+    async def mesh_keys(self) -> Callable[[], MeshKeys]:
+        """Return how to get the keys by which processes of the mesh know each other, as they are at the time."""
+        return await self._once("mesh keys", lambda: self._enter(open_mesh_keys(self.settings.auth)))
+
     async def _channel(self, address: str) -> Channel:
-        return await self._once(f"channel {address}", lambda: self._enter(open_channel(address)))
+        return await self._once(f"channel {address}", partial(self._open_channel, address))
+
+    async def _open_channel(self, address: str) -> Channel:
+        keys = own_key(await self.mesh_keys())
+        return peer_channel(await self._enter(open_channel(address)), keys)
 
     async def _tokens(self) -> TokenCounter:
         async def build() -> TokenCounter:

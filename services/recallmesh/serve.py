@@ -21,11 +21,13 @@ from recallmesh.core.errors import (
     StoreUnavailable,
 )
 from recallmesh.core.port import is_port
-from recallmesh.mesh import Assembly, Part, open_assembly
+from recallmesh.identity.opening import open_authenticator
+from recallmesh.mesh import PUBLIC, Assembly, Part, open_assembly
 from recallmesh.rpc.admin import host_admin
 from recallmesh.rpc.arm import host_arms
 from recallmesh.rpc.door import DoorLimits
 from recallmesh.rpc.embedder import host_embedder
+from recallmesh.rpc.entry import Entry
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.recaller import host_recaller
 from recallmesh.rpc.reranker import host_reranker
@@ -90,15 +92,19 @@ def stop_signal() -> asyncio.Event:
 async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIterator[Serving]:
     """Listen, and build the hosted parts meanwhile: the process lives before it is ready."""
     own = settings.serve
-    check_listen(own.listen)
+    check_listen(own.listen, exposed=settings.auth.mode == "on")
     async with (
         open_assembly(settings, hosted) as assembly,
+        open_authenticator(
+            settings.auth, await assembly.mesh_keys(), public=not hosted.isdisjoint(PUBLIC)
+        ) as authenticator,
         open_server(
             own.listen,
             None,
             limits=limits_of(own),
             observe=assembly.metrics.observe_rpc,
             span=assembly.metrics.span_of_call,
+            entry=Entry(authenticator),
             reflection=own.reflection,
             connection_age_s=own.connection_age_s,
             drain_s=own.drain_s,
@@ -183,7 +189,8 @@ def check_listen(listen: str, *, exposed: bool = False) -> None:
         loopback = False
     if not loopback:
         description = (
-            f"{host} can be reached by others, and there is no authentication: use 127.0.0.1, [::1] or localhost"
+            f"{host} can be reached by others, and there is no authentication: use 127.0.0.1, [::1] or localhost, "
+            "or turn it on: RECALLMESH_AUTH__MODE=on (docs/security.md)"
         )
         raise InvalidArgument(FieldViolation("listen", description))
 

@@ -17,6 +17,7 @@ from recallmesh.core.port import is_target
 from recallmesh.door.settings import DoorSettings
 from recallmesh.embedder.settings import EmbedderSettings
 from recallmesh.graph.settings import GraphSettings
+from recallmesh.identity.settings import AuthSettings
 from recallmesh.keyword.settings import KeywordSettings
 from recallmesh.recall.settings import RecallSettings
 from recallmesh.reranker.settings import RerankerSettings
@@ -80,7 +81,8 @@ class ServeSettings(BaseModel, extra="forbid", frozen=True):
     """How a process offers its services."""
 
     listen: str = "127.0.0.1:7070"
-    """Where to listen, host:port; port 0 takes any free one. Without authentication only loopback is allowed."""
+    """Where to listen, host:port; port 0 takes any free one. While ``auth.mode`` is off only loopback is
+    allowed."""
     reflection: bool = False
     """Offer gRPC server reflection, for tools such as grpcurl."""
     deadline_s: float = Field(default=30.0, gt=0)
@@ -144,6 +146,8 @@ class Settings(BaseSettings):
     """The JSON door."""
     tracing: TracingSettings = Field(default_factory=TracingSettings)
     """Where the spans of a process go."""
+    auth: AuthSettings = Field(default_factory=AuthSettings)
+    """Who may call."""
 
     @property
     def ledger_url(self) -> str:

@@ -10,7 +10,9 @@ from grpc_health.v1 import health_pb2
 from recallmesh.cli.parser import PARTS, build_parser
 from recallmesh.cli.serving import hosted_parts
 from recallmesh.core.arm import ArmName, ArmQuery
-from recallmesh.core.errors import InvalidArgument, StoreUnavailable
+from recallmesh.core.credential import bearing
+from recallmesh.core.errors import InvalidArgument, StoreUnavailable, Unauthenticated
+from recallmesh.identity.settings import AuthSettings
 from recallmesh.mesh import ALL_PARTS, Part, open_assembly
 from recallmesh.rpc.arm import RemoteArm
 from recallmesh.rpc.channel import open_channel
@@ -34,6 +36,30 @@ def test_loopback_may_be_listened_on(listen):
 def test_what_others_could_reach_is_refused_as_long_as_there_is_no_authentication(listen):
     with pytest.raises(InvalidArgument, match="no authentication"):
         check_listen(listen)
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:7070", "[::]:7070", "example.org:7070"])
+def test_what_others_could_reach_may_be_listened_on_where_callers_are_asked(listen):
+    check_listen(listen, exposed=True)
+
+
+async def test_a_process_that_others_can_reach_asks_them_who_they_are(tmp_path):
+    settings = Settings(
+        data=tmp_path,
+        serve={"listen": "0.0.0.0:0", "drain_s": 0},
+        auth={"mode": "on", "mesh_key": "m" * 32},
+    )
+    with pytest.raises(InvalidArgument, match="no authentication"):
+        async with open_serving(settings.model_copy(update={"auth": AuthSettings()}), frozenset({Part.KEYWORD})):
+            pass
+    async with open_serving(settings, frozenset({Part.KEYWORD})) as serving, open_channel(at(serving)) as channel:
+        await serving.building
+        arm = RemoteArm(ArmName.KEYWORD, channel)
+        await arm.check()
+        with pytest.raises(Unauthenticated):
+            await arm.search(ArmQuery("u1", "q"))
+        with bearing("m" * 32):
+            assert await arm.search(ArmQuery("u1", "q")) == ()
 
 
 @pytest.mark.parametrize("listen", ["7070", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", ":7070", ""])

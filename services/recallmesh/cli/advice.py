@@ -17,7 +17,7 @@ ADVICE = {
     "NO_VISION_MODEL": "set up a model that reads images (RECALLMESH_LLM__VISION, docs/settings.md), or leave them out",
     "REQUEST_ID_REUSED": "an earlier call has that request id and said something else: choose another",
     "FORBIDDEN": "ask whoever runs the mesh for the right to do this",
-    "UNAUTHENTICATED": "say who you are, as whoever runs the mesh has it",
+    "UNAUTHENTICATED": "set RECALLMESH_KEY to a key that is good: whoever runs the mesh makes one (recallmesh key new)",
     "QUOTA_EXCEEDED": "delete what is no longer needed, or ask whoever runs the mesh for more",
     "DEFENSE_BLOCKED": "what the bank keeps out: recallmesh bank show {bank} --effective{place}",
     "NAME_TAKEN": "see whose it is: recallmesh entity show --bank {bank} NAME{place}",

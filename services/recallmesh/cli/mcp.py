@@ -10,16 +10,18 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from recallmesh.cli.address import KEY, address_of, key_of_caller
+from recallmesh.cli.address import address_of, folder
 from recallmesh.cli.advice import lines_of
-from recallmesh.cli.places import open_place
-from recallmesh.core.credential import bearing
+from recallmesh.cli.places import open_place, own_key
 from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, NotReady
 from recallmesh.extra import needing
+from recallmesh.mesh import PUBLIC
 from recallmesh.serve import check_listen
+from recallmesh.settings import load_settings
 from recallmesh.tools import BankChoice, Ports, Toolbox
 
 BACKLOG = 128
+ANY = "*"
 GREETING_S = 0.2
 """What an agent that has just started this process gets, in seconds, to be answered before the models are loaded: that
 takes two seconds of a processor, and some agents give up after ten on a machine that is busy with starting them all."""
@@ -33,7 +35,7 @@ async def run(words: argparse.Namespace) -> int:
     with needing("mcp", "mcp", "the Model Context Protocol's SDK"):
         from recallmesh.tools import mcp, uvicorn  # noqa: PLC0415 - of an extra
 
-    sockets = [_socket(words.listen)] if words.listen else []
+    sockets = [_socket(words)] if words.listen else []
     stop = _told_to_stop()
     async with _opening(words, 0.0 if sockets else GREETING_S) as opening:
         banks = BankChoice(tuple(dict.fromkeys(words.bank)), create=words.create_bank)
@@ -42,6 +44,7 @@ async def run(words: argparse.Namespace) -> int:
             await _until(stop, opening.keeping, opening.ports())
             host, port = words.listen.rpartition(":")[0], sockets[0].getsockname()[1]
             hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+            hosts = [] if ANY in words.host else [*hosts, *words.host, *(f"{name}:*" for name in words.host)]
             if not stop.is_set():
                 print(f"recallmesh offers tools on http://{host}:{port}{mcp.PATH}", flush=True)
             await uvicorn.serve_http(mcp.http_app(toolbox, hosts), sockets, stop)
@@ -49,7 +52,7 @@ async def run(words: argparse.Namespace) -> int:
         if sys.stdin.isatty():
             print(FROM_A_TERMINAL, file=sys.stderr)
         # What is served in this context bears it; over HTTP each request bears its own.
-        with bearing(key_of_caller() if address_of(words) else "", KEY):
+        with own_key(words):
             await _until(stop, opening.keeping, mcp.serve_stdio(toolbox))
     return 1 if opening.failed else 0
 
@@ -106,14 +109,17 @@ async def _opening(words: argparse.Namespace, after_s: float) -> AsyncIterator[O
             await keeping
 
 
-def _socket(listen: str) -> socket.socket:
+def _socket(words: argparse.Namespace) -> socket.socket:
     """Take the address before anything is built: what is taken already is told at once.
 
     Raises:
-        InvalidArgument: it is no address of this machine alone, or cannot be had.
+        InvalidArgument: it is no address of this machine alone, and nobody asks who calls; or it cannot be had.
 
     """
-    check_listen(listen)
+    listen, settings = words.listen, load_settings(data=folder(words.data))
+    # What is in this process asks nobody; what is elsewhere is given each caller's own key.
+    elsewhere = bool(address_of(words)) or all(getattr(settings, part.value).address for part in PUBLIC)
+    check_listen(listen, exposed=elsewhere and settings.auth.mode == "on")
     host, _, port = listen.rpartition(":")
     host = host.strip("[]")
     try:

@@ -44,5 +44,14 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--read-only", action="store_true", help="offer nothing that changes a bank")
     parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="serve over HTTP, on loopback, in place of standard input and output"
+        "--listen",
+        metavar="HOST:PORT",
+        help="serve over HTTP in place of standard input and output; on loopback, unless who calls is asked elsewhere",
+    )
+    parser.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --listen: a name that it may be called by, besides loopback's; * is any; may be repeated",
     )

@@ -3,7 +3,7 @@
 import argparse
 from importlib.metadata import version
 
-from recallmesh.cli import entity_words, health_words, index_words, mcp_words, upkeep_words
+from recallmesh.cli import credential_words, entity_words, health_words, index_words, mcp_words, upkeep_words
 from recallmesh.cli.content_words import add_contents
 from recallmesh.cli.guide import keys_help
 from recallmesh.cli.labels import LABELS_HELP
@@ -151,6 +151,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_webhook(commands)
     _add_entity(commands)
     _add_index_commands(commands)
+    credential_words.add_key(commands)
     _add_check_config(commands)
     _add_health(commands)
     _add_mcp(commands)

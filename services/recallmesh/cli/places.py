@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
 from recallmesh.cli.address import KEY, address_of, check_address, folder, key_of_caller
 from recallmesh.client import Client, open_client
@@ -20,8 +20,15 @@ async def open_place(words: argparse.Namespace) -> AsyncIterator[Client]:
     if address:
         check_address(address, words)
         async with open_client(address) as faces:
-            with bearing(key_of_caller(), KEY):
+            with own_key(words):
                 yield faces
     else:
         async with open_embedded(load_settings(data=folder(words.data))) as faces:
-            yield faces
+            with own_key(words):
+                yield faces
+
+
+def own_key(words: argparse.Namespace) -> AbstractContextManager[None]:
+    """Let calls bear RECALLMESH_KEY. Of services that the settings name, without it, the mesh's own key."""
+    key = key_of_caller()
+    return bearing(key, KEY) if key or address_of(words) else nullcontext()

@@ -123,15 +123,17 @@ async def serve_stdio(toolbox: Toolbox) -> None:
 
 
 def http_app(toolbox: Toolbox, hosts: Sequence[str]) -> Starlette:
-    """Serve agents over streamable HTTP. ``hosts`` are the names, with port, that this is called by.
+    """Serve agents over streamable HTTP. ``hosts`` are the names, with port, that this is called by; none: any.
 
     A request for another host, or of a page of another origin, is refused: it is of a browser that was led here by
-    a name of somebody else's.
+    a name of somebody else's. Any name will do where every call bears a key, which such a page has not.
     """
     return build_server(toolbox).streamable_http_app(
         streamable_http_path=PATH,
         max_sessions=SESSIONS,
         transport_security=TransportSecuritySettings(
-            allowed_hosts=list(hosts), allowed_origins=[f"http://{host}" for host in hosts]
+            enable_dns_rebinding_protection=bool(hosts),
+            allowed_hosts=list(hosts),
+            allowed_origins=[f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")],
         ),
     )

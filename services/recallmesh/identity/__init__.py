@@ -1,0 +1,1 @@
+"""Who calls: API keys, tokens, and the key by which the mesh's own processes know each other."""

@@ -1,0 +1,76 @@
+"""Opens what tells by a credential who calls, as the settings have it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.principal import Authenticator
+from recallmesh.core.time import system_clock
+from recallmesh.identity.authenticator import Credentials
+from recallmesh.identity.key_file import KeyFile, read_keys
+from recallmesh.identity.mesh_key import MeshKeys, check_mesh_key, read_mesh_keys
+from recallmesh.identity.settings import AuthSettings
+from recallmesh.identity.watched import LOOK_EVERY_S, open_watched
+
+SECTION = "RECALLMESH_AUTH__"
+NO_KEYS = KeyFile()
+
+
+@asynccontextmanager
+async def open_mesh_keys(auth: AuthSettings) -> AsyncIterator[Callable[[], MeshKeys]]:
+    """Open the mesh's own keys; none where authentication is off.
+
+    Raises:
+        InvalidArgument: it is said twice, or cannot be one.
+
+    """
+    given = auth.mesh_key.get_secret_value() if auth.mesh_key is not None else ""
+    if auth.mode == "off":
+        yield tuple
+    elif auth.mesh_key_file is not None:
+        if given:
+            raise InvalidArgument(
+                FieldViolation(f"{SECTION}MESH_KEY", "is said twice: there is …MESH_KEY_FILE as well")
+            )
+        async with open_watched(auth.mesh_key_file, read_mesh_keys) as watched:
+            yield lambda: watched.value
+    elif given:
+        check_mesh_key(given, f"{SECTION}MESH_KEY")
+        yield lambda: (given,)
+    else:
+        yield tuple
+
+
+@asynccontextmanager
+async def open_authenticator(
+    auth: AuthSettings, mesh: Callable[[], MeshKeys], *, public: bool, look_every_s: float = LOOK_EVERY_S
+) -> AsyncIterator[Authenticator | None]:
+    """Open what asks callers who they are; nothing where authentication is off.
+
+    ``public``: there are services for callers from outside the mesh; else the mesh's own processes alone may call.
+
+    Raises:
+        InvalidArgument: nobody could call, or a file is wrong.
+
+    """
+    if auth.mode == "off":
+        yield None
+        return
+    if public and auth.keys is None:
+        description = (
+            "nobody could call: authentication is on, and there is neither a file of keys "
+            f"(recallmesh key new --help) nor the keys of an issuer of tokens ({SECTION}JWT__JWKS)"
+        )
+        raise InvalidArgument(FieldViolation(f"{SECTION}KEYS", description))
+    if not public and not mesh():
+        description = (
+            "nobody could call: authentication is on, and what is served here takes the mesh's own key alone "
+            "(recallmesh key new --mesh)"
+        )
+        raise InvalidArgument(FieldViolation(f"{SECTION}MESH_KEY", description))
+    async with AsyncExitStack() as stack:
+        keys: Callable[[], KeyFile] = lambda: NO_KEYS  # noqa: E731 - replaced below
+        if public and auth.keys is not None:
+            watched = await stack.enter_async_context(open_watched(auth.keys, read_keys, every_s=look_every_s))
+            keys = lambda: watched.value  # noqa: E731 - a file's newest state
+        yield Credentials(mesh=mesh, keys=keys, tokens=None, clock=system_clock)
