@@ -80,6 +80,8 @@ class Process:
     port: int = 0
     host: str = "127.0.0.1"
     running: subprocess.Popen | None = None
+    probe: str = ""
+    """Where it is asked whether it is ready, if not at its address: a probe speaks no TLS."""
 
     @property
     def address(self) -> str:
@@ -116,7 +118,7 @@ class Process:
         """Wait until all that it hosts is ready."""
         try:
             async with asyncio.timeout(READY_S):
-                while not self.address or await health(self.address) != SERVING:
+                while not self.address or await health(self.probe or self.address) != SERVING:
                     if self.running.poll() is not None:
                         break
                     await asyncio.sleep(0.1)

@@ -12,6 +12,7 @@ from recallmesh.core.gateway import Caller, Method
 from recallmesh.door.calls import Leaving
 from recallmesh.door.starlette import build_app
 from recallmesh.door.uvicorn import open_server
+from recallmesh.rpc.listening import bound
 
 METHODS = {
     name: Method(name, takes, streams, reads)
@@ -82,7 +83,9 @@ async def open_bed(answers, **more) -> AsyncIterator[Bed]:
     }
     app = build_app(gateway, leaving, observe=lambda *one: seen.append(one), **given)
     ending = {"drain_s": more.get("drain_s", 0.0), "grace_s": more.get("grace_s", 1.0)}
-    async with open_server(app, leaving, "127.0.0.1:0", **ending) as address, open_client(address) as client:
+    taken = bound("127.0.0.1:0", "listen")
+    address = f"127.0.0.1:{taken.getsockname()[1]}"
+    async with open_server(app, leaving, taken, **ending), open_client(address) as client:
         yield Bed(gateway, leaving, address, client, seen)
 
 

@@ -10,6 +10,8 @@ from recallmesh.mesh import PUBLIC, Part
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.door import Door
 from recallmesh.rpc.gateway import JsonGateway
+from recallmesh.rpc.listening import bound
+from recallmesh.rpc.tls import open_tls
 from recallmesh.serve import check_listen, host_of, limits_of, offer_metrics, stop_signal
 from recallmesh.settings import Settings
 from recallmesh.telemetry.metrics import Metrics
@@ -32,7 +34,7 @@ async def serve_door(settings: Settings, started: Callable[[str], None]) -> None
 async def open_door(
     settings: Settings, metrics: Metrics, here: frozenset[Part] = frozenset(), own: str = ""
 ) -> AsyncIterator[str]:
-    """Open the door, and close it when the context is left; gives the ``host:port`` where it listens.
+    """Open the door, and close it when the context is left; gives the URL, up to the port, where it listens.
 
     The parts ``here`` are asked at ``own``, the address of this process's server; the others where they are.
 
@@ -48,8 +50,14 @@ async def open_door(
     door, serve = settings.door, settings.serve
     check_listen(door.listen, exposed=door.exposed or settings.auth.mode == "on")
     places = {part: own if part in here else place(settings, part) for part in PUBLIC}
+    tls, told = settings.tls, metrics.observe_certificate
     async with AsyncExitStack() as stack:
-        channels = {at: await stack.enter_async_context(open_channel(at)) for at in sorted(set(places.values()))}
+        serving = None if tls.serving is None else await stack.enter_async_context(open_tls(tls.serving, told=told))
+        calling = None if tls.calling is None else await stack.enter_async_context(open_tls(tls.calling, told=told))
+        channels = {
+            at: await stack.enter_async_context(open_channel(at, tls=None if at == own else calling))
+            for at in sorted(set(places.values()))
+        }
         reached = {part.value: channels[at] for part, at in places.items()}
         gateway = ObservedGateway(JsonGateway(**reached, door=Door(limits_of(serve))), metrics=metrics)
         leaving = Leaving()
@@ -61,9 +69,19 @@ async def open_door(
             cors_origins=door.cors_origins,
             observe=metrics.observe_http,
         )
-        yield await stack.enter_async_context(
-            open_server(app, leaving, door.listen, drain_s=serve.drain_s, grace_s=serve.grace_s)
+        taken = bound(door.listen, "door.listen")
+        await stack.enter_async_context(
+            open_server(
+                app,
+                leaving,
+                taken,
+                drain_s=serve.drain_s,
+                grace_s=serve.grace_s,
+                context=None if serving is None else serving.http_context(),
+            )
         )
+        scheme = "http" if serving is None else "https"
+        yield f"{scheme}://{host_of(door.listen)}:{taken.getsockname()[1]}"
 
 
 def place(settings: Settings, part: Part) -> str:

@@ -34,6 +34,7 @@ from recallmesh.rpc.embedder import RemoteEmbedder
 from recallmesh.rpc.recaller import RemoteRecaller
 from recallmesh.rpc.reranker import RemoteReranker
 from recallmesh.rpc.retainer import RemoteRetainer
+from recallmesh.rpc.tls import LiveTls, open_tls
 from recallmesh.rpc.vectors import RemoteVectors
 from recallmesh.settings import Settings
 from recallmesh.standby import StandbyArm, StandbyVectors, open_or_stand_by
@@ -178,7 +179,15 @@ class Assembly:
 
     async def _open_channel(self, address: str) -> Channel:
         keys = own_key(await self.mesh_keys())
-        return peer_channel(await self._enter(open_channel(address)), keys)
+        return peer_channel(await self._enter(open_channel(address, tls=await self._tls())), keys)
+
+    async def _tls(self) -> LiveTls | None:
+        """Return what the calls of this process prove themselves with; nothing where they are not encrypted."""
+        files = self.settings.tls.calling
+        if files is None:
+            return None
+        told = self.metrics.observe_certificate
+        return await self._once("tls", lambda: self._enter(open_tls(files, told=told)))
 
     async def _tokens(self) -> TokenCounter:
         async def build() -> TokenCounter:

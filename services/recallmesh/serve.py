@@ -3,9 +3,11 @@
 import asyncio
 import ipaddress
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 from prometheus_client import start_http_server
@@ -33,6 +35,7 @@ from recallmesh.rpc.recaller import host_recaller
 from recallmesh.rpc.reranker import host_reranker
 from recallmesh.rpc.retainer import host_retainer
 from recallmesh.rpc.server import RunningServer, open_server
+from recallmesh.rpc.tls import open_tls
 from recallmesh.rpc.vectors import host_vectors
 from recallmesh.settings import ServeSettings, Settings
 from recallmesh.telemetry.metrics import Metrics
@@ -55,6 +58,8 @@ class Serving:
     server: RunningServer
     building: asyncio.Task[None]
     metrics: Metrics
+    within: str
+    """Where the process itself reaches it: no certificate names every address that a process listens on."""
 
 
 async def serve(
@@ -69,7 +74,7 @@ async def serve(
         serving = await stack.enter_async_context(open_serving(settings, hosted))
         address = f"{host_of(settings.serve.listen)}:{serving.server.port}"
         if behind is not None:
-            await stack.enter_async_context(behind(address, serving.metrics))
+            await stack.enter_async_context(behind(serving.within, serving.metrics))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((serving.building, stopping), return_when=asyncio.FIRST_COMPLETED)
         if serving.building.done():
@@ -93,28 +98,39 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
     """Listen, and build the hosted parts meanwhile: the process lives before it is ready."""
     own = settings.serve
     check_listen(own.listen, exposed=settings.auth.mode == "on")
-    async with (
-        open_assembly(settings, hosted) as assembly,
-        open_authenticator(
-            settings.auth, await assembly.mesh_keys(), public=not hosted.isdisjoint(PUBLIC)
-        ) as authenticator,
-        open_server(
-            own.listen,
-            None,
-            limits=limits_of(own),
-            observe=assembly.metrics.observe_rpc,
-            span=assembly.metrics.span_of_call,
-            entry=Entry(authenticator),
-            reflection=own.reflection,
-            connection_age_s=own.connection_age_s,
-            drain_s=own.drain_s,
-            grace_s=own.grace_s,
-        ) as server,
-    ):
+    host = host_of(own.listen)
+    async with AsyncExitStack() as stack:
+        assembly = await stack.enter_async_context(open_assembly(settings, hosted))
+        keys = await assembly.mesh_keys()
+        opening = open_authenticator(settings.auth, keys, public=not hosted.isdisjoint(PUBLIC))
+        authenticator = await stack.enter_async_context(opening)
+        tls = beside = None
+        if settings.tls.serving is not None:
+            told = assembly.metrics.observe_certificate
+            tls = await stack.enter_async_context(open_tls(settings.tls.serving, told=told))
+            # For its owner alone.
+            beside = f"unix:{Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='recallmesh-'))) / 'own'}"
+        server = await stack.enter_async_context(
+            open_server(
+                own.listen,
+                None,
+                limits=limits_of(own),
+                observe=assembly.metrics.observe_rpc,
+                span=assembly.metrics.span_of_call,
+                entry=Entry(authenticator),
+                credentials=None if tls is None else tls.server_credentials(),
+                beside=beside,
+                health_listen=None if own.health_port is None else f"{host}:{own.health_port}",
+                reflection=own.reflection,
+                connection_age_s=own.connection_age_s,
+                drain_s=own.drain_s,
+                grace_s=own.grace_s,
+            )
+        )
         offer_metrics(settings.serve.metrics_port, own.listen, assembly.metrics)
         building = asyncio.create_task(_build(assembly, hosted, server))
         try:
-            yield Serving(server, building, assembly.metrics)
+            yield Serving(server, building, assembly.metrics, beside or f"{host}:{server.port}")
         finally:
             building.cancel()
             await asyncio.gather(building, return_exceptions=True)

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from recallmesh.bank.settings import BankSettings
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.port import is_target
+from recallmesh.core.tls import Tls, TlsNames
 from recallmesh.door.settings import DoorSettings
 from recallmesh.embedder.settings import EmbedderSettings
 from recallmesh.graph.settings import GraphSettings
@@ -27,7 +28,7 @@ from recallmesh.telemetry.settings import TracingSettings
 from recallmesh.temporal.settings import TemporalSettings
 
 PREFIX = "RECALLMESH_"
-CLIENT_NAMES = frozenset({"RECALLMESH_SERVER", "RECALLMESH_KEY"})
+CLIENT_NAMES = frozenset(f"RECALLMESH_{name}" for name in ("SERVER", "KEY", "CA", "CERT", "CERT_KEY", "SERVER_NAME"))
 """Names that the command line reads; no setting of a server."""
 FOREIGN = re.compile(
     r"RECALLMESH_TEST_\w+|(?!\w*__)(\w+_SERVICE_(HOST|PORT(_\w+)?)|\w+_PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)"
@@ -102,7 +103,64 @@ class ServeSettings(BaseModel, extra="forbid", frozen=True):
     """Seconds after which a client is asked to connect again, give or take a tenth: then it also asks anew which
     addresses a name has, so that a process that joined gets calls. It costs no call, and each time some 4 ms of CPU."""
     metrics_port: int | None = Field(default=None, ge=0, le=65535)
-    """The port of the Prometheus metrics, on the host of ``listen``. Absent: none are offered."""
+    """The port of the Prometheus metrics, on the host of ``listen``, over plain HTTP. Absent: none are offered."""
+    health_port: int | None = Field(default=None, ge=0, le=65535)
+    """A port, on the host of ``listen``, at which gRPC's health service alone answers, without TLS: Kubernetes' own
+    probes speak none. Absent: health is asked where everything is."""
+
+
+class TlsSettings(BaseModel, extra="forbid", frozen=True):
+    """Encryption between the services, and with those who call them.
+
+    All are paths of PEM files, which are read again when they change: a new certificate needs no restart.
+    """
+
+    certificate: Path | None = None
+    """The certificate that this process's servers prove themselves with (gRPC, the JSON door, tools over HTTP), those
+    between it and the authority's after it. They speak TLS 1.2 or newer then, and nothing else. Absent: unencrypted."""
+    key: Path | None = None
+    """The private key of ``certificate``, without a password."""
+    client_ca: Path | None = None
+    """Certificates of the authorities that callers' certificates must be of: who has none is refused (mTLS). Absent:
+    callers need no certificate."""
+    ca: Path | None = None
+    """Certificates of the authorities that the other services' must be of: calls to them are encrypted then.
+    ``public``: the authorities of the public web. Absent: calls are encrypted only with a ``client_certificate``."""
+    client_certificate: Path | None = None
+    """The certificate that calls to the other services prove themselves with. Absent: they have none."""
+    client_key: Path | None = None
+    """The private key of ``client_certificate``, without a password."""
+    server_name: str = ""
+    """The name that the other services' certificates must have. Empty: the one in their address."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("certificate and key go together")
+        if self.client_ca and not self.certificate:
+            raise ValueError("client_ca needs a certificate and its key: only TLS asks callers for theirs")
+        if bool(self.client_certificate) != bool(self.client_key):
+            raise ValueError("client_certificate and client_key go together")
+        return self
+
+    @property
+    def serving(self) -> Tls | None:
+        """What servers prove themselves with; nothing: they are not encrypted."""
+        if self.certificate is None:
+            return None
+        return Tls(self.client_ca, self.certificate, self.key, names=_tls_names("CLIENT_CA", "CERTIFICATE", "KEY"))
+
+    @property
+    def calling(self) -> Tls | None:
+        """What calls prove themselves with, and know servers by; nothing: they are not encrypted."""
+        if self.ca is None and self.client_certificate is None:
+            return None
+        names = _tls_names("CA", "CLIENT_CERTIFICATE", "CLIENT_KEY")
+        return Tls(self.ca, self.client_certificate, self.client_key, self.server_name, names)
+
+
+def _tls_names(*names: str) -> TlsNames:
+    return TlsNames(*(f"{PREFIX}TLS__{name}" for name in names))
 
 
 class Settings(BaseSettings):
@@ -148,6 +206,8 @@ class Settings(BaseSettings):
     """Where the spans of a process go."""
     auth: AuthSettings = Field(default_factory=AuthSettings)
     """Who may call."""
+    tls: TlsSettings = Field(default_factory=TlsSettings)
+    """Encryption between the services, and with those who call them."""
 
     @property
     def ledger_url(self) -> str:

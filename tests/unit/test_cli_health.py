@@ -10,6 +10,7 @@ from recallmesh.cli import health
 from recallmesh.cli.entry import main
 from recallmesh.core.errors import InvalidArgument, StoreUnavailable
 from recallmesh.rpc.server import open_server
+from recallmesh.settings import ServeSettings
 
 NEVER_READY = {"drain_s": 0.0, "grace_s": 0.5}
 ANSWERS_S = 5.0
@@ -82,9 +83,13 @@ def test_no_time_to_wait_is_refused(capsys):
     ],
 )
 def test_a_server_of_these_settings_is_reached_on_this_machine(listen, address):
-    assert health.own_address(listen) == address
+    assert health.own_address(ServeSettings(listen=listen)) == address
+
+
+def test_a_server_whose_health_has_a_port_of_its_own_is_asked_there():
+    assert health.own_address(ServeSettings(listen="0.0.0.0:7070", health_port=7072)) == "127.0.0.1:7072"
 
 
 def test_a_server_on_any_free_port_has_to_be_named():
     with pytest.raises(InvalidArgument, match="port"):
-        health.own_address("127.0.0.1:0")
+        health.own_address(ServeSettings(listen="127.0.0.1:0"))

@@ -30,7 +30,7 @@ def test_an_address_that_is_taken_is_told_before_a_mesh_is_opened(capsys, tmp_pa
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
         assert main(["mcp", "--listen", listen, "--data", str(tmp_path / "data")]) == 2
-    assert f"listen: cannot listen on {listen}: Address already in use" in capsys.readouterr().err
+    assert f"listen: {listen} cannot be listened on: another process listens there" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
 
 

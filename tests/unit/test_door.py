@@ -12,7 +12,7 @@ from door_bed import echo, events, open_bed, open_client
 from recallmesh.core.errors import BankNotFound, InvalidArgument, Overloaded, StoreUnavailable, Unimplemented
 from recallmesh.core.gateway import Parameters, Written
 from recallmesh.core.limits import JSON_BYTES
-from recallmesh.door.uvicorn import bind
+from recallmesh.rpc.listening import bound
 from recallmesh.telemetry.log import set_up_logging
 
 JSON = {"content-type": "application/json"}
@@ -404,15 +404,15 @@ async def test_what_went_through_the_door_is_counted_by_method_and_status():
 async def test_an_address_that_is_taken_is_refused_by_name():
     async with open_bed(echo) as bed:
         with pytest.raises(
-            InvalidArgument, match=r"door\.listen: 127\.0\.0\.1:\d+ cannot be listened on: Address already"
+            InvalidArgument, match=r"door\.listen: 127\.0\.0\.1:\d+ cannot be listened on: another process"
         ):
-            bind(bed.address)
+            bound(bed.address, "door.listen")
 
 
 def test_answers_do_not_wait_for_their_readers():
     """Asyncio turns Nagle's algorithm off for sockets that say that they are of TCP, and for no others."""
-    with bind("127.0.0.1:0") as bound:
-        assert bound.proto == socket.IPPROTO_TCP
+    with bound("127.0.0.1:0", "listen") as taken:
+        assert taken.proto == socket.IPPROTO_TCP
 
 
 async def test_bytes_that_are_no_http_end_the_connection_and_nothing_else():

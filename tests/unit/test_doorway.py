@@ -30,7 +30,7 @@ async def test_a_door_that_does_not_know_where_a_part_is_says_what_to_do():
 async def test_a_door_to_this_process_needs_no_address():
     settings = Settings(door={"listen": "127.0.0.1:0"}, serve={"drain_s": 0})
     async with open_door(settings, Metrics(), HERE, "127.0.0.1:1") as listens:
-        assert listens.startswith("127.0.0.1:")
+        assert listens.startswith("http://127.0.0.1:")
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:7080", "[::]:0", "192.168.1.7:7080"])

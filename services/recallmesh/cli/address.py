@@ -7,9 +7,14 @@ from pathlib import Path
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.port import is_target
+from recallmesh.core.tls import Tls, TlsNames
 
 SERVER = "RECALLMESH_SERVER"
 KEY = "RECALLMESH_KEY"
+CA = "RECALLMESH_CA"
+CERT = "RECALLMESH_CERT"
+CERT_KEY = "RECALLMESH_CERT_KEY"
+SERVER_NAME = "RECALLMESH_SERVER_NAME"
 
 
 def address_of(words: argparse.Namespace) -> str:
@@ -25,6 +30,34 @@ def key_of_caller() -> str:
     It is no word of the command line: everybody on a machine sees what its commands were called with.
     """
     return os.environ.get(KEY, "")
+
+
+def tls_of(words: argparse.Namespace) -> Tls | None:
+    """Return what calls of a mesh elsewhere are encrypted by: ``--ca`` and its like, else RECALLMESH_CA and its like.
+
+    Nothing: they are not.
+
+    Raises:
+        InvalidArgument: a certificate is named without its key, or a key without its certificate.
+
+    """
+    names = TlsNames(*(_name(words, *one) for one in (("ca", CA), ("cert", CERT), ("cert_key", CERT_KEY))))
+    ca, certificate, key = (folder(_given(words, *one)) for one in (("ca", CA), ("cert", CERT), ("cert_key", CERT_KEY)))
+    if certificate is None and key is not None:
+        raise InvalidArgument(FieldViolation(names.key, f"a key is for a certificate: --cert, or {CERT}"))
+    if certificate is not None and key is None:
+        raise InvalidArgument(FieldViolation(names.certificate, f"needs its private key: --cert-key, or {CERT_KEY}"))
+    if ca is None and certificate is None:
+        return None
+    return Tls(ca, certificate, key, _given(words, "server_name", SERVER_NAME), names)
+
+
+def _given(words: argparse.Namespace, word: str, variable: str) -> str:
+    return getattr(words, word, None) or os.environ.get(variable, "")
+
+
+def _name(words: argparse.Namespace, word: str, variable: str) -> str:
+    return f"--{word.replace('_', '-')}" if getattr(words, word, None) else variable
 
 
 def state_folder() -> Path:
@@ -48,7 +81,8 @@ def check_address(address: str, words: argparse.Namespace) -> None:
 
 def place_of(words: argparse.Namespace) -> str:
     """Return the words that name the same mesh again, for a hint; empty where the command line named none."""
-    given = ((f"--{name}", getattr(words, name, None)) for name in ("server", "data"))
+    named = ("server", "ca", "cert", "cert_key", "server_name", "data")
+    given = ((f"--{name.replace('_', '-')}", getattr(words, name, None)) for name in named)
     return "".join(f" {word} {shlex.quote(value)}" for word, value in given if value)
 
 

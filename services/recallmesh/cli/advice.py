@@ -89,8 +89,19 @@ def _reach(error: MeshError, words: argparse.Namespace) -> str:
     if words.usage == "health":
         return "its log says why; one that starts lives before it is ready: recallmesh health --live"
     address = address_of(words)
-    if address:
-        return f"is a mesh at {address}? start one: recallmesh serve all; or leave --server (RECALLMESH_SERVER) away"
+    return _reach_there(error, address) if address else _reach_here(error)
+
+
+def _reach_there(error: MeshError, address: str) -> str:
+    if "TLS" in error.message or "certificate" in error.message:
+        return (
+            f"what does the mesh at {address} speak? --ca FILE (RECALLMESH_CA) names whose certificate it has, "
+            "--server-name the name in it\n  --cert and --cert-key are a certificate of one's own, for a mesh that asks"
+        )
+    return f"is a mesh at {address}? start one: recallmesh serve all; or leave --server (RECALLMESH_SERVER) away"
+
+
+def _reach_here(error: MeshError) -> str:
     if error.message.startswith("the embedder at "):
         return (
             "start it: recallmesh serve embedder; or unset RECALLMESH_EMBEDDER__ADDRESS: then it runs in this process"

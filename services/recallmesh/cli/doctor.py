@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import partial
 
 from recallmesh import parts
-from recallmesh.cli.address import address_of, check_address, folder
+from recallmesh.cli.address import address_of, check_address, folder, tls_of
 from recallmesh.cli.diagnosis import HEADINGS, Counted, Lag, Row, lags_of, service_row, store_row
 from recallmesh.cli.reaching import troubles_of
 from recallmesh.cli.screen import console, print_table
@@ -33,11 +33,13 @@ async def run(words: argparse.Namespace) -> int:
     address = address_of(words)
     if address:
         check_address(address, words)
-    placed = _placed(settings) | (dict.fromkeys(sorted(CALLED), address) if address else {})
+    named = dict.fromkeys(sorted(CALLED), address) if address else {}
+    placed = {part: at for part, at in _placed(settings).items() if part not in named}
     async with open_assembly(settings, frozenset()) as assembly:
         stores = stores_of(settings, partial(info_of, assembly), embedded=not address)
         rows = await _store_rows(settings, stores)
-    rows += [service_row(part, placed[part], trouble) for part, trouble in (await troubles_of(placed)).items()]
+    for places, tls in ((placed, settings.tls.calling), (named, tls_of(words))):
+        rows += [service_row(part, places[part], told) for part, told in (await troubles_of(places, tls)).items()]
     if words.json:
         print(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
     else:

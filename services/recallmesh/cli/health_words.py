@@ -2,6 +2,8 @@
 
 import argparse
 
+from recallmesh.cli.words import add_tls
+
 ABOUT = "ask a server or a door whether it is ready"
 EXAMPLES = """\
 examples:
@@ -10,6 +12,8 @@ examples:
   recallmesh health 127.0.0.1:7071
   recallmesh health http://127.0.0.1:7080
       a JSON door
+  recallmesh health mesh.example:7070 --ca ca.pem
+      a server that speaks TLS (default: what calls of these settings are encrypted by)
   recallmesh health --live
       whether it answers and is not about to leave, ready or not
 
@@ -28,6 +32,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="host:port, or a door's http://host:port (default: where these settings have a server listen)",
     )
+    add_tls(parser)
     parser.add_argument("--live", action="store_true", help="ask whether it lives, and not whether it is ready")
     parser.add_argument(
         "--timeout", type=float, default=3.0, metavar="S", help="the most seconds to wait for an answer (default: 3)"

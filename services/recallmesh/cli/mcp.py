@@ -4,23 +4,25 @@ import argparse
 import asyncio
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from recallmesh.cli.address import address_of, folder
 from recallmesh.cli.advice import lines_of
 from recallmesh.cli.places import open_place, own_key
-from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, NotReady
+from recallmesh.core.errors import MeshError, NotReady
 from recallmesh.extra import needing
 from recallmesh.mesh import PUBLIC
+from recallmesh.rpc.listening import bound
+from recallmesh.rpc.tls import open_tls
 from recallmesh.serve import check_listen
 from recallmesh.settings import load_settings
 from recallmesh.tools import BankChoice, Ports, Toolbox
 
-BACKLOG = 128
 ANY = "*"
 GREETING_S = 0.2
 """What an agent that has just started this process gets, in seconds, to be answered before the models are loaded: that
@@ -35,19 +37,19 @@ async def run(words: argparse.Namespace) -> int:
     with needing("mcp", "mcp", "the Model Context Protocol's SDK"):
         from recallmesh.tools import mcp, uvicorn  # noqa: PLC0415 - of an extra
 
-    sockets = [_socket(words)] if words.listen else []
     stop = _told_to_stop()
-    async with _opening(words, 0.0 if sockets else GREETING_S) as opening:
+    async with _listening(words) as place, _opening(words, GREETING_S if place is None else 0.0) as opening:
         banks = BankChoice(tuple(dict.fromkeys(words.bank)), create=words.create_bank)
         toolbox = Toolbox(opening.ports, banks, read_only=words.read_only)
-        if sockets:
+        if place is not None:
             await _until(stop, opening.keeping, opening.ports())
-            host, port = words.listen.rpartition(":")[0], sockets[0].getsockname()[1]
+            host, port = words.listen.rpartition(":")[0], place.taken.getsockname()[1]
             hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
             hosts = [] if ANY in words.host else [*hosts, *words.host, *(f"{name}:*" for name in words.host)]
             if not stop.is_set():
-                print(f"recallmesh offers tools on http://{host}:{port}{mcp.PATH}", flush=True)
-            await uvicorn.serve_http(mcp.http_app(toolbox, hosts), sockets, stop)
+                scheme = "http" if place.context is None else "https"
+                print(f"recallmesh offers tools on {scheme}://{host}:{port}{mcp.PATH}", flush=True)
+            await uvicorn.serve_http(mcp.http_app(toolbox, hosts), [place.taken], stop, context=place.context)
             return 0
         if sys.stdin.isatty():
             print(FROM_A_TERMINAL, file=sys.stderr)
@@ -55,6 +57,31 @@ async def run(words: argparse.Namespace) -> int:
         with own_key(words):
             await _until(stop, opening.keeping, mcp.serve_stdio(toolbox))
     return 1 if opening.failed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """An address that was taken, and what encrypts what is said there; nothing: it is not encrypted."""
+
+    taken: socket.socket
+    context: ssl.SSLContext | None
+
+
+@asynccontextmanager
+async def _listening(words: argparse.Namespace) -> AsyncIterator[Listening | None]:
+    """Take the address before anything is built: what is taken already is told at once."""
+    if not words.listen:
+        yield None
+        return
+    settings = load_settings(data=folder(words.data))
+    # What is in this process asks nobody; what is elsewhere is given each caller's own key.
+    elsewhere = bool(address_of(words)) or all(getattr(settings, part.value).address for part in PUBLIC)
+    check_listen(words.listen, exposed=elsewhere and settings.auth.mode == "on")
+    files = settings.tls.serving
+    async with AsyncExitStack() as stack:
+        live = None if files is None else await stack.enter_async_context(open_tls(files))
+        with bound(words.listen, "listen") as taken:
+            yield Listening(taken, None if live is None else live.http_context())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +134,6 @@ async def _opening(words: argparse.Namespace, after_s: float) -> AsyncIterator[O
             keeping.cancel()
         with suppress(asyncio.CancelledError):
             await keeping
-
-
-def _socket(words: argparse.Namespace) -> socket.socket:
-    """Take the address before anything is built: what is taken already is told at once.
-
-    Raises:
-        InvalidArgument: it is no address of this machine alone, and nobody asks who calls; or it cannot be had.
-
-    """
-    listen, settings = words.listen, load_settings(data=folder(words.data))
-    # What is in this process asks nobody; what is elsewhere is given each caller's own key.
-    elsewhere = bool(address_of(words)) or all(getattr(settings, part.value).address for part in PUBLIC)
-    check_listen(listen, exposed=elsewhere and settings.auth.mode == "on")
-    host, _, port = listen.rpartition(":")
-    host = host.strip("[]")
-    try:
-        return socket.create_server(
-            (host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
-        )
-    except OSError as error:
-        raise InvalidArgument(FieldViolation("listen", f"cannot listen on {listen}: {error.strerror}")) from error
 
 
 def _told_to_stop() -> asyncio.Event:

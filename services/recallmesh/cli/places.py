@@ -4,7 +4,7 @@ import argparse
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
-from recallmesh.cli.address import KEY, address_of, check_address, folder, key_of_caller
+from recallmesh.cli.address import KEY, address_of, check_address, folder, key_of_caller, tls_of
 from recallmesh.client import Client, open_client
 from recallmesh.core.credential import bearing
 from recallmesh.mesh import open_embedded
@@ -19,7 +19,7 @@ async def open_place(words: argparse.Namespace) -> AsyncIterator[Client]:
     address = address_of(words)
     if address:
         check_address(address, words)
-        async with open_client(address) as faces:
+        async with open_client(address, tls=tls_of(words)) as faces:
             with own_key(words):
                 yield faces
     else:

@@ -36,7 +36,7 @@ def hint(address: str, hosted: frozenset[Part]) -> str:
 
 def door_hint(listens: str) -> str:
     """Say how to stop, and what to try with a door alone."""
-    return f"  try: curl http://{listens}/recallmesh.v1.BankService/ListBanks      stop: Ctrl-C"
+    return f"  try: curl {listens}/recallmesh.v1.BankService/ListBanks      stop: Ctrl-C"
 
 
 async def run(words: argparse.Namespace) -> int:
@@ -54,7 +54,7 @@ async def run(words: argparse.Namespace) -> int:
     def started(address: str) -> None:
         names = ALL if hosted == ALL_PARTS else " ".join(sorted(hosted))
         for listens in doors:
-            print(f"recallmesh opens its door on http://{listens}", flush=True)
+            print(f"recallmesh opens its door on {listens}", flush=True)
         print(f"recallmesh serves {names} on {address}", flush=True)
         if sys.stdout.isatty():
             print(hint(address, hosted), flush=True)
@@ -70,7 +70,7 @@ async def run(words: argparse.Namespace) -> int:
 
 
 def _door_started(listens: str) -> None:
-    print(f"recallmesh opens its door on http://{listens}", flush=True)
+    print(f"recallmesh opens its door on {listens}", flush=True)
     if sys.stdout.isatty():
         print(door_hint(listens), flush=True)
 

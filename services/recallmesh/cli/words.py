@@ -63,10 +63,29 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     """Add the words that say which mesh is meant."""
     place = parser.add_argument_group("where the mesh is")
     place.add_argument("--server", metavar="ADDRESS", help="a running mesh, host:port (default: RECALLMESH_SERVER)")
+    add_tls(place)
     place.add_argument(
         "--data",
         metavar="DIR",
         help="without a server: the folder of the stores (default: RECALLMESH_DATA, see check-config)",
+    )
+
+
+def add_tls(place: "argparse._ArgumentGroup | argparse.ArgumentParser") -> None:
+    """Add the words that say how calls are encrypted."""
+    place.add_argument(
+        "--ca",
+        metavar="FILE",
+        help="encrypt, and believe servers of these authorities; public: those of the web (default: RECALLMESH_CA)",
+    )
+    place.add_argument(
+        "--cert", metavar="FILE", help="a certificate of one's own, if the mesh asks for one (default: RECALLMESH_CERT)"
+    )
+    place.add_argument("--cert-key", metavar="FILE", help="its private key (default: RECALLMESH_CERT_KEY)")
+    place.add_argument(
+        "--server-name",
+        metavar="NAME",
+        help="the name in the mesh's certificate, if it is called by another (default: RECALLMESH_SERVER_NAME)",
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -10,7 +11,6 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
-from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.door.calls import Leaving
 
 KEEP_ALIVE_S = 75
@@ -39,19 +39,19 @@ class _Passing(logging.Handler):
 
 @asynccontextmanager
 async def open_server(
-    app: ASGIApp, leaving: Leaving, listen: str, *, drain_s: float, grace_s: float
-) -> AsyncIterator[str]:
-    """Listen on ``host:port`` (port 0: any free one) and serve until the context is left; gives where it listens.
+    app: ASGIApp,
+    leaving: Leaving,
+    bound: socket.socket,
+    *,
+    drain_s: float,
+    grace_s: float,
+    context: ssl.SSLContext | None = None,
+) -> AsyncIterator[None]:
+    """Listen on the address that was taken, and serve until the context is left: HTTPS by the context, else HTTP.
 
     On leaving: not ready at once, then ``drain_s`` during which requests are still taken, then no new ones and up to
     ``grace_s`` for those in hand, streams half of it.
-
-    Raises:
-        InvalidArgument: the address cannot be listened on.
-
     """
-    bound = bind(listen)
-    host = listen.rpartition(":")[0]
     config = uvicorn.Config(
         app,
         http="h11",
@@ -64,6 +64,7 @@ async def open_server(
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=max(1, round(grace_s)),
         backlog=BACKLOG,
+        ssl_context_factory=None if context is None else lambda _config, _default: context,
     )
     server = _Server(config)
     with _logging():
@@ -71,7 +72,7 @@ async def open_server(
         try:
             while not server.started and not serving.done():  # noqa: ASYNC110 - the server has no event for it
                 await asyncio.sleep(STEP_S)
-            yield f"{host}:{bound.getsockname()[1]}"
+            yield
             leaving.told.set()
             await asyncio.sleep(drain_s)
         finally:
@@ -79,31 +80,6 @@ async def open_server(
             server.should_exit = True
             asyncio.get_running_loop().call_later(grace_s / 2, leaving.streams.set)
             await serving
-
-
-def bind(listen: str) -> socket.socket:
-    """Take an address.
-
-    Raises:
-        InvalidArgument: it cannot be had; says why.
-
-    """
-    host, _, port = listen.rpartition(":")
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[0]
-        family, kind, protocol, _, where = found
-        # Without the protocol's number asyncio leaves Nagle's algorithm on, and each answer waits 40 ms for a reader.
-        bound = socket.socket(family, kind, protocol)
-        try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(where)
-        except OSError:
-            bound.close()
-            raise
-    except (OSError, OverflowError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "there is no such address"
-        raise InvalidArgument(FieldViolation("door.listen", f"{listen} cannot be listened on: {why}")) from error
-    return bound
 
 
 @contextmanager

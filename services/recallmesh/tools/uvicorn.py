@@ -1,7 +1,8 @@
-"""Serves an application over HTTP on loopback, until it is told to stop."""
+"""Serves an application over HTTP, until it is told to stop."""
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,9 +25,17 @@ class QuietServer(uvicorn.Server):
 
 
 async def serve_http(
-    app: ASGIApp, sockets: list[socket.socket], stop: asyncio.Event, *, grace_s: int = GRACE_S
+    app: ASGIApp,
+    sockets: list[socket.socket],
+    stop: asyncio.Event,
+    *,
+    grace_s: int = GRACE_S,
+    context: ssl.SSLContext | None = None,
 ) -> None:
-    """Serve until ``stop``; then take no more, let what is in hand finish for ``grace_s`` seconds, and return."""
+    """Serve until ``stop``; then take no more, let what is in hand finish for ``grace_s`` seconds, and return.
+
+    HTTPS by the context, else HTTP.
+    """
     server = QuietServer(
         uvicorn.Config(
             app,
@@ -37,6 +46,7 @@ async def serve_http(
             server_header=False,
             limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=grace_s,
+            ssl_context_factory=None if context is None else lambda _config, _default: context,
         )
     )
     serving = asyncio.create_task(server.serve(sockets))

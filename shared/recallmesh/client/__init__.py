@@ -12,14 +12,17 @@ from recallmesh.client.rows import rows
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import MeshError
 from recallmesh.core.retain import RetainItem
+from recallmesh.core.tls import PUBLIC, Tls
 
 __all__ = [
+    "PUBLIC",
     "BankClient",
     "Client",
     "LoadProgress",
     "MeshError",
     "RetainItem",
     "Timeouts",
+    "Tls",
     "Waiter",
     "open_blocking",
     "open_client",

@@ -3,11 +3,14 @@
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import grpc
 import grpc.aio
 
 from recallmesh.core.limits import MESSAGE_BYTES
+from recallmesh.rpc.renewing import open_renewing
+from recallmesh.rpc.tls import LiveTls
 
 Channel = grpc.aio.Channel
 """An open channel, for annotations of those who do not import grpc."""
@@ -95,14 +98,16 @@ async def open_channel(
     address: str,
     *,
     credentials: grpc.ChannelCredentials | None = None,
+    tls: LiveTls | None = None,
     keepalive_s: float = 30.0,
     reconnect_s: float = 2.0,
 ) -> AsyncIterator[grpc.aio.Channel]:
     """Open a channel to a service; connecting happens with the first call.
 
     ``address`` is a gRPC target: ``host:port``, ``dns:///name:port`` (calls go round all its addresses) or
-    ``unix:path``. Without ``credentials`` nothing is encrypted. ``reconnect_s`` bounds the pause between attempts to
-    reach a server that is down.
+    ``unix:path``. With ``tls`` the channel is made anew whenever there is something new, without the loss of a call;
+    ``credentials`` are for good. Without either nothing is encrypted. ``reconnect_s`` bounds the pause between attempts
+    to reach a server that is down.
     """
     options: list[tuple[str, str | int]] = [
         ("grpc.service_config", json.dumps(service_config())),
@@ -118,9 +123,20 @@ async def open_channel(
         # Channels of one process to one address do not share connections: each spreads its own calls.
         ("grpc.use_local_subchannel_pool", 1),
     ]
+    channel: grpc.aio.Channel
+    if tls is not None:
+        async with open_renewing(partial(_secured, address, tls, options), tls.hearers) as channel:
+            yield channel
+        return
     if credentials is None:
         channel = grpc.aio.insecure_channel(address, options=options)
     else:
         channel = grpc.aio.secure_channel(address, credentials, options=options)
     async with channel:
         yield channel
+
+
+def _secured(address: str, tls: LiveTls, options: list[tuple[str, str | int]]) -> grpc.aio.Channel:
+    name = tls.files.server_name
+    named = [("grpc.ssl_target_name_override", name)] if name else []
+    return grpc.aio.secure_channel(address, tls.channel_credentials(), options=[*options, *named])

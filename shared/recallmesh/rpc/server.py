@@ -1,8 +1,6 @@
 """One process's gRPC server: what it hosts, its health, and a drain that loses no call."""
 
 import asyncio
-import errno
-import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from recallmesh.rpc.door import Door, DoorLimits
 from recallmesh.rpc.entry import Entry
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.interceptor import EVERYBODY, Interceptor, Observe, Span, observe_nothing, record_nothing
+from recallmesh.rpc.listening import bound
 from recallmesh.rpc.readiness import Readiness
 
 DEFAULT_LIMITS = DoorLimits()
@@ -65,6 +64,8 @@ async def open_server(
     span: Span = record_nothing,
     entry: Entry = EVERYBODY,
     credentials: grpc.ServerCredentials | None = None,
+    beside: str | None = None,
+    health_listen: str | None = None,
     reflection: bool = False,
     check_interval_s: float = 2.0,
     check_timeout_s: float = 5.0,
@@ -80,6 +81,8 @@ async def open_server(
     ``grace_s`` for those in hand; calls that take a stream read no more of it and answer what they have.
     ``entry`` lets callers in. ``connection_age_s`` is the life of a connection, so that clients find servers that
     joined; it cuts no call in hand.
+    With ``credentials`` it speaks TLS alone. ``beside`` is a path (``unix:/folder/name``) at which it may be called
+    without; at ``health_listen``, another ``host:port``, health alone is answered, without TLS too.
 
     Raises:
         InvalidArgument: the address cannot be listened on.
@@ -91,12 +94,17 @@ async def open_server(
     server = grpc.aio.server(interceptors=(interceptor,), options=_options(connection_age_s))
     health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
     port = _bind(server, listen, credentials)
+    if beside is not None:
+        server.add_insecure_port(beside)
+    probed = None if health_listen is None else _probed(health_listen, readiness)
     running = RunningServer(port, readiness, door, server, interceptor, reflection)
     running.wait_for(STARTING)
     await readiness.announce()
     if hosted is not None:
         await running.host(hosted)
     await server.start()
+    if probed is not None:
+        await probed.start()
     watching = asyncio.create_task(readiness.watch())
     try:
         yield running
@@ -107,8 +115,18 @@ async def open_server(
         door.leaving.set()
         readiness.servicer.end()
         await server.stop(grace_s)
+        if probed is not None:
+            await probed.stop(None)
         with suppress(asyncio.CancelledError):
             await watching
+
+
+def _probed(listen: str, readiness: Readiness) -> grpc.aio.Server:
+    """Make a server that answers health alone, for probes that speak no TLS."""
+    server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+    health_pb2_grpc.add_HealthServicer_to_server(readiness.servicer, server)
+    _bind(server, listen, None)
+    return server
 
 
 def _options(connection_age_s: float) -> list[tuple[str, int]]:
@@ -131,20 +149,13 @@ def _bind(server: grpc.aio.Server, listen: str, credentials: grpc.ServerCredenti
             return server.add_insecure_port(listen)
         return server.add_secure_port(listen, credentials)
     except RuntimeError as error:
-        description = f"{listen} cannot be listened on: {_why_not(listen)}"
-        raise InvalidArgument(FieldViolation("listen", description)) from error
+        raise _why_not(listen) from error
 
 
-def _why_not(listen: str) -> str:
+def _why_not(listen: str) -> InvalidArgument:
     """Say why an address cannot be listened on, which gRPC keeps to itself."""
-    host, _, port = listen.rpartition(":")
     try:
-        family, kind, _, _, where = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(where)
-    except (OSError, OverflowError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            return "another process listens there"
-        return error.strerror if isinstance(error, OSError) and error.strerror else "there is no such address"
-    return "it was taken, and is free again"
+        bound(listen, "listen").close()
+    except InvalidArgument as error:
+        return error
+    return InvalidArgument(FieldViolation("listen", f"{listen} cannot be listened on: it was taken, and is free again"))

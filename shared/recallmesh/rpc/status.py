@@ -25,6 +25,7 @@ from recallmesh.core.errors import (
     all_errors,
 )
 from recallmesh.rpc.codec.time import duration_from_pb, duration_to_pb
+from recallmesh.rpc.handshake import trouble_of
 
 DOMAIN = "recallmesh"
 DETAILS_KEY = "grpc-status-details-bin"
@@ -133,6 +134,8 @@ def error_from_rpc(failed: grpc.aio.AioRpcError) -> MeshError:
             if error is not None:
                 return error
     found, message = WITHOUT_REASON.get(failed.code(), (InternalFault, "internal error of a service of the mesh"))
+    if found is StoreUnavailable:
+        message = trouble_of(failed.details() or "") or message
     return rebuilt(found, message, {}, (), timedelta(seconds=1))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -99,6 +100,12 @@ class Metrics:
             ["kind"],
             registry=self.registry,
         )
+        self.certificate_expiry = Gauge(
+            "recallmesh_certificate_expiry_timestamp_seconds",
+            "When the certificate expires that a setting names, in seconds since 1970.",
+            ["setting"],
+            registry=self.registry,
+        )
         self.consolidation_wait = Gauge(
             "recallmesh_consolidation_wait_seconds",
             "How long the bank has waited that has been due for longest.",
@@ -125,6 +132,10 @@ class Metrics:
         """Begin the span of a call that is served; what is given is told its status code."""
         serving: Serving | None = self.tracing.serve(method) if self.tracing is not None else None
         return serving or nullcontext(_unheard)
+
+    def observe_certificate(self, setting: str, until: datetime) -> None:
+        """Set when a certificate expires."""
+        self.certificate_expiry.labels(setting).set(until.timestamp())
 
     def observe_rpc(self, method: str, code: str, seconds: float) -> None:
         """Count one finished RPC."""
