@@ -21,10 +21,10 @@ Values = Mapping[str, Any]
 Objects = list[dict[str, Any]]
 
 BUNDLED = {
-    "postgres": {"bundled": True, "password": "postgres-password"},
-    "qdrant": {"bundled": True, "apiKey": "qdrant-api-key"},
+    "postgres": {"bundled": True, "password": "made-for-tests-postgres"},
+    "qdrant": {"bundled": True, "apiKey": "made-for-tests-qdrant"},
     "opensearch": {"bundled": True},
-    "neo4j": {"bundled": True, "password": "neo4j-password"},
+    "neo4j": {"bundled": True, "password": "made-for-tests-neo4j"},
 }
 """Stores of the chart's own, whose passwords are not made anew with each rendering."""
 

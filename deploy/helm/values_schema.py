@@ -39,12 +39,17 @@ SPECIAL: Mapping[str, Schema] = {
     "extraEgress": OBJECTS,
     "outsidePorts": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 65535}},
     "pullSecrets": NAMES,
-    "keys": NAMES,
+    "banks": NAMES,
+    "issuerRef": TEXTS,
+    "mutual": {"enum": ["none", "internal", "all"]},
+    "tenant": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
     "hosts": NAMES,
     "hostnames": NAMES,
     "parentRefs": OBJECTS,
     "triggers": OBJECTS,
     "interval": {"type": "string", "pattern": "^[0-9]+(ms|s|m)$"},
+    "topologySpread.keys": NAMES,
+    "networkPolicy.stores": OBJECTS,
     "mode": {"enum": ["distributed", "embedded"]},
     "pullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},
     "whenUnsatisfiable": {"enum": ["ScheduleAnyway", "DoNotSchedule"]},
@@ -53,13 +58,14 @@ SPECIAL: Mapping[str, Schema] = {
     "minReplicas": {"type": "integer", "minimum": 1},
     "url": URL,
 }
-"""Values whose default does not say it all, by the last of their name."""
-SERVICES = ("recall", "retain", "bank", "embedder", "reranker", "door")
+"""Values whose default does not say it all, by the last one or two of their names."""
+SERVICES = ("recall", "retain", "bank", "embedder", "reranker", "door", "mcp")
 OWNED = frozenset(
     (
         "data",
         "serve.listen",
         "serve.metrics_port",
+        "serve.health_port",
         "ledger.url",
         "semantic.qdrant_url",
         "keyword.opensearch_url",
@@ -71,6 +77,10 @@ OWNED = frozenset(
         "door.server",
         "door.exposed",
         "door.hosts",
+        "auth.mode",
+        "auth.keys",
+        "auth.mesh_key_file",
+        "tls",
         "reranker.backend",
     )
 )
@@ -111,10 +121,9 @@ def _object(values: Mapping[str, Any], prefix: str = "") -> Schema:
 
 
 def _kind(name: str, last: str, value: Any) -> Schema:  # noqa: ANN401 - whatever YAML can hold
-    if name == "networkPolicy.stores":
-        return OBJECTS
-    if last in SPECIAL and not (last == "keys" and isinstance(value, Mapping)):
-        return SPECIAL[last]
+    for special in (".".join(name.split(".")[-2:]), last):
+        if special in SPECIAL:
+            return SPECIAL[special]
     if isinstance(value, bool):
         return {"type": "boolean"}
     if isinstance(value, int):

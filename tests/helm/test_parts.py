@@ -25,7 +25,9 @@ PORTS = {part: FIRST_PORT + number for number, part in enumerate(sorted(ALL_PART
 
 @pytest.fixture(scope="module")
 def policies(helm):
-    return of_kind(helm.render({"stores": BUNDLED, "door": {"enabled": True}}), "NetworkPolicy")
+    return of_kind(
+        helm.render({"stores": BUNDLED, "door": {"enabled": True}, "mcp": {"enabled": True}}), "NetworkPolicy"
+    )
 
 
 def components(rules, port):
@@ -88,8 +90,9 @@ def test_who_may_reach_a_service_is_who_may_call_it(policies):
         assert callers
 
 
-def test_the_door_may_reach_the_public_services(policies):
-    egress = policies["mesh-recallmesh-door"]["spec"]["egress"]
+@pytest.mark.parametrize("way", ["door", "mcp"])
+def test_what_speaks_http_may_reach_the_public_services(policies, way):
+    egress = policies[f"mesh-recallmesh-{way}"]["spec"]["egress"]
     assert components(egress, 7070) == {part.value for part in PUBLIC}
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from rendering import BUNDLED, CHART, of_kind, pods
 
+from recallmesh.serve import check_listen
 from recallmesh.settings import load_settings
 
 EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
@@ -44,7 +45,9 @@ def test_every_setting_of_every_pod_is_one(helm, monkeypatch, example):
     ours = {name: spec for name, spec in pods(objects).items() if "recallmesh/" in spec["containers"][0]["image"]}
     assert ours
     for spec in ours.values():
-        loaded(monkeypatch, environment(objects, spec))
+        settings = loaded(monkeypatch, environment(objects, spec))
+        if spec["containers"][0].get("args", [""])[0] == "serve":
+            check_listen(settings.serve.listen, exposed=settings.auth.mode == "on")
 
 
 def test_settings_are_given_as_they_are_written(helm, monkeypatch):
@@ -65,7 +68,8 @@ def test_settings_are_given_as_they_are_written(helm, monkeypatch):
 def test_a_model_computes_on_as_many_threads_as_it_asks_for_processors_unless_it_is_told(helm):
     def threads(settings):
         spec = pods(helm.render({"stores": BUNDLED, "settings": settings}))["reranker"]
-        return [one["valueFrom"]["resourceFieldRef"]["resource"] for one in spec["containers"][0].get("env", ())]
+        sources = [one.get("valueFrom", {}) for one in spec["containers"][0]["env"]]
+        return [one["resourceFieldRef"]["resource"] for one in sources if "resourceFieldRef" in one]
 
     assert threads({}) == ["requests.cpu"]
     assert threads({"reranker": {"threads": 3}}) == []

@@ -3,18 +3,30 @@
 {{- if and .Values.gateway.enabled (not .Values.gateway.parentRefs) -}}
 {{- fail "gateway.parentRefs: names no Gateway that the route could belong to" -}}
 {{- end -}}
-{{- range $way, $hosts := dict "ingress" .Values.door.ingress.hosts "route" .Values.door.route.hostnames -}}
-{{- if (index $.Values.door $way).enabled -}}
-{{- if not $.Values.door.enabled -}}
-{{- fail (printf "door.%s: leads nowhere, since there is no door; set door.enabled" $way) -}}
+{{- range $part := list "door" "mcp" -}}
+{{- $own := index $.Values $part -}}
+{{- range $way, $hosts := dict "ingress" $own.ingress.hosts "route" $own.route.hostnames -}}
+{{- if (index $own $way).enabled -}}
+{{- if not $own.enabled -}}
+{{- fail (printf "%s.%s: leads nowhere, since there is no %s; set %s.enabled" $part $way $part $part) -}}
 {{- end -}}
 {{- if not $hosts -}}
-{{- fail (printf "door.%s.%s: names no host; the door answers to its own names alone" $way (ternary "hosts" "hostnames" (eq $way "ingress"))) -}}
+{{- fail (printf "%s.%s.%s: names no host; what speaks HTTP answers to names that it knows alone" $part $way (ternary "hosts" "hostnames" (eq $way "ingress"))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.door.route.enabled (not .Values.door.route.parentRefs) -}}
-{{- fail "door.route.parentRefs: names no Gateway that the route could belong to" -}}
+{{- if and $own.route.enabled (not $own.route.parentRefs) -}}
+{{- fail (printf "%s.route.parentRefs: names no Gateway that the route could belong to" $part) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.mcp.enabled (eq .Values.mode "embedded") -}}
+{{- fail "mcp.enabled: tools for agents are a service of their own, which mode embedded has none of; set mode to distributed, or run recallmesh mcp beside the agent with --server" -}}
+{{- end -}}
+{{- if and .Values.tls.existingSecret .Values.tls.certManager.enabled -}}
+{{- fail "tls: either existingSecret or certManager, not both" -}}
+{{- end -}}
+{{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef) -}}
+{{- fail "tls.certManager.issuerRef: names no issuer" -}}
 {{- end -}}
 {{- if eq .Values.mode "distributed" -}}
 {{- $whose := dict "postgres" "recall, retain and bank" "qdrant" "arms.semantic, arms.temporal and arms.graph" "opensearch" "arms.keyword" "neo4j" "arms.graph" -}}

@@ -1,6 +1,7 @@
 {{/*
-The services of the mesh: whom each calls, which stores it opens, and whether it calls what is outside. Held against the
-code by tests/unit/test_chart_parts.py.
+The services of the mesh: whom each calls, which stores it opens, whether callers from outside reach it, and whether it
+calls what is outside. `serves` is the name of its port, gRPC's where none is said. Held against the code by
+tests/helm/test_parts.py.
 */}}
 {{- define "recallmesh.table" -}}
 semantic: {calls: [embedder], stores: [qdrant]}
@@ -12,7 +13,8 @@ retain: {calls: [semantic, keyword, graph, embedder], stores: [postgres], public
 bank: {calls: [semantic, keyword, graph], stores: [postgres], public: true}
 embedder: {calls: [], stores: [], computes: true}
 reranker: {calls: [], stores: [], computes: true}
-door: {calls: [recall, retain, bank], stores: [], public: true}
+door: {calls: [recall, retain, bank], stores: [], public: true, serves: json}
+mcp: {calls: [recall, retain, bank], stores: [], public: true, serves: mcp}
 {{- end -}}
 
 {{/* The services that run as pods of their own, with their values on top of the defaults: a table by name. */}}
@@ -23,7 +25,7 @@ door: {calls: [recall, retain, bank], stores: [], public: true}
 {{- $given := index (merge (dict) $.Values.arms (omit $.Values "arms")) $name | default dict -}}
 {{- $own := mustMergeOverwrite (deepCopy $.Values.defaults) (deepCopy $given) -}}
 {{- if ne (toString (dig "enabled" true $own)) "false" -}}
-{{- $_ := set $found $name (merge (dict "row" $row) $own) -}}
+{{- $_ := set $found $name (merge (dict "row" (merge $row (dict "serves" "grpc"))) $own) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

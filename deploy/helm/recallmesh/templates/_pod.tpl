@@ -34,41 +34,59 @@ securityContext:
 
 {{/*
 The health names: `recallmesh` is SERVING from the moment a process listens until it leaves, the empty name once every part
-of the process is ready. So a store that is down takes a pod out of its Service, and never restarts it.
+of the process is ready. So a store that is down takes a pod out of its Service, and never restarts it. The probes of
+Kubernetes speak no TLS: with it they have a port of their own, where health alone is answered.
 */}}
-{{- define "recallmesh.probes" -}}
+{{- define "recallmesh.grpcProbes" -}}
+{{- $port := ternary 7071 7070 (ne (include "recallmesh.tlsSecret" .) "") -}}
 startupProbe:
-  grpc: {port: 7070, service: recallmesh}
+  grpc: {port: {{ $port }}, service: recallmesh}
   periodSeconds: 2
   failureThreshold: 60
 livenessProbe:
-  grpc: {port: 7070, service: recallmesh}
+  grpc: {port: {{ $port }}, service: recallmesh}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 3
 readinessProbe:
-  grpc: {port: 7070}
+  grpc: {port: {{ $port }}}
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 2
 {{- end -}}
 
 {{/* The kubelet calls a pod by its address, which is none of the door's names. */}}
-{{- define "recallmesh.doorProbes" -}}
+{{- define "recallmesh.jsonProbes" -}}
+{{- $scheme := ternary "HTTPS" "HTTP" (ne (include "recallmesh.tlsSecret" .) "") -}}
 startupProbe:
-  httpGet: &live {path: /livez, port: json, httpHeaders: [{name: Host, value: localhost}]}
+  httpGet: {path: /livez, port: json, scheme: {{ $scheme }}, httpHeaders: [{name: Host, value: localhost}]}
   periodSeconds: 2
   failureThreshold: 60
 livenessProbe:
-  httpGet: *live
+  httpGet: {path: /livez, port: json, scheme: {{ $scheme }}, httpHeaders: [{name: Host, value: localhost}]}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 3
 readinessProbe:
-  httpGet: {path: /readyz, port: json, httpHeaders: [{name: Host, value: localhost}]}
+  httpGet: {path: /readyz, port: json, scheme: {{ $scheme }}, httpHeaders: [{name: Host, value: localhost}]}
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 2
+{{- end -}}
+
+{{/* Tools for agents have no page of their health: that they are listened for is all that can be asked. */}}
+{{- define "recallmesh.mcpProbes" -}}
+startupProbe:
+  tcpSocket: {port: mcp}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  tcpSocket: {port: mcp}
+  periodSeconds: 10
+  failureThreshold: 3
+readinessProbe:
+  tcpSocket: {port: mcp}
+  periodSeconds: 5
 {{- end -}}
 
 {{/* The variables of a pod that are its own: its stores' credentials, its threads, what is given. Takes root, name, own. */}}
@@ -81,6 +99,7 @@ readinessProbe:
   valueFrom:
     resourceFieldRef: {containerName: {{ .name }}, resource: requests.cpu, divisor: "1"}
 {{ end -}}
+{{- include "recallmesh.secretEnvs" . -}}
 {{- with .own.extraEnv }}{{ toYaml . }}
 {{ end -}}
 {{- end -}}

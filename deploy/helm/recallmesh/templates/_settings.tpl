@@ -10,6 +10,7 @@
   "RECALLMESH_DATA" "/data"
   "RECALLMESH_SERVE__LISTEN" "0.0.0.0:7070"
   "RECALLMESH_SERVE__METRICS_PORT" "9090"
+  "RECALLMESH_AUTH__MODE" "on"
 -}}
 {{- range $section, $fields := .Values.settings -}}
 {{- if kindIs "map" $fields -}}
@@ -22,7 +23,7 @@
 {{- end -}}
 {{- if eq .Values.mode "distributed" -}}
 {{- range $part, $own := include "recallmesh.parts" . | fromJson -}}
-{{- if ne $part "door" -}}
+{{- if eq $own.row.serves "grpc" -}}
 {{- $_ := set $found (printf "RECALLMESH_%s__ADDRESS" (upper $part)) (printf "dns:///%s-%s:7070" $name $part) -}}
 {{- end -}}
 {{- end -}}
@@ -39,24 +40,38 @@
 {{- end -}}
 {{- if .Values.door.enabled -}}
 {{- $_ := set $found "RECALLMESH_DOOR__LISTEN" "0.0.0.0:8080" -}}
-{{- $_ := set $found "RECALLMESH_DOOR__EXPOSED" "true" -}}
-{{- $_ := set $found "RECALLMESH_DOOR__HOSTS" (include "recallmesh.doorHosts" .) -}}
+{{- $_ := set $found "RECALLMESH_DOOR__HOSTS" (include "recallmesh.hosts" (dict "root" . "part" "door")) -}}
+{{- end -}}
+{{- if include "recallmesh.tlsSecret" . -}}
+{{- $_ := set $found "RECALLMESH_SERVE__HEALTH_PORT" "7071" -}}
+{{- $_ := set $found "RECALLMESH_TLS__CERTIFICATE" "/etc/recallmesh/tls/tls.crt" -}}
+{{- $_ := set $found "RECALLMESH_TLS__KEY" "/etc/recallmesh/tls/tls.key" -}}
+{{- $_ := set $found "RECALLMESH_TLS__CA" "/etc/recallmesh/tls/ca.crt" -}}
+{{- with .Values.tls.serverName -}}
+{{- $_ := set $found "RECALLMESH_TLS__SERVER_NAME" . -}}
+{{- end -}}
+{{- if ne .Values.tls.mutual "none" -}}
+{{- $_ := set $found "RECALLMESH_TLS__CLIENT_CERTIFICATE" "/etc/recallmesh/tls/tls.crt" -}}
+{{- $_ := set $found "RECALLMESH_TLS__CLIENT_KEY" "/etc/recallmesh/tls/tls.key" -}}
+{{- end -}}
 {{- end -}}
 {{- $found | toYaml -}}
 {{- end -}}
 
-{{- define "recallmesh.doorService" -}}
-{{- include "recallmesh.fullname" . }}{{ if eq .Values.mode "distributed" }}-door{{ end }}
+{{/* The Service of what speaks HTTP. Takes root, part: door or mcp. */}}
+{{- define "recallmesh.httpService" -}}
+{{- include "recallmesh.fullname" .root }}{{ if eq .root.Values.mode "distributed" }}-{{ .part }}{{ end }}
 {{- end -}}
 
-{{/* The names by which the door may be called: its Service's, those of its ingress and route, and those that are given. */}}
-{{- define "recallmesh.doorHosts" -}}
-{{- $own := include "recallmesh.doorService" . -}}
-{{- $space := printf "%s.%s" $own .Release.Namespace -}}
-{{- $found := list $own $space (printf "%s.svc" $space) (printf "%s.svc.cluster.local" $space) -}}
-{{- if .Values.door.ingress.enabled }}{{ $found = concat $found .Values.door.ingress.hosts }}{{ end -}}
-{{- if .Values.door.route.enabled }}{{ $found = concat $found .Values.door.route.hostnames }}{{ end -}}
-{{- concat $found .Values.door.hosts | uniq | sortAlpha | toJson -}}
+{{/* The names by which it may be called: its Service's, those of its ingress and route, and those that are given. */}}
+{{- define "recallmesh.hosts" -}}
+{{- $own := index .root.Values .part -}}
+{{- $name := include "recallmesh.httpService" . -}}
+{{- $space := printf "%s.%s" $name .root.Release.Namespace -}}
+{{- $found := list $name $space (printf "%s.svc" $space) (printf "%s.svc.cluster.local" $space) -}}
+{{- if $own.ingress.enabled }}{{ $found = concat $found $own.ingress.hosts }}{{ end -}}
+{{- if $own.route.enabled }}{{ $found = concat $found $own.route.hostnames }}{{ end -}}
+{{- concat $found $own.hosts | uniq | sortAlpha | toJson -}}
 {{- end -}}
 
 {{/* Where a store is: bundled, or as the values say; empty when a Secret says it. */}}
