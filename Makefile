@@ -38,7 +38,7 @@ install: $(DEV_STAMP) ## make .venv with everything from the locks
 
 lock: $(UV) ## pin the newest versions that pyproject.toml allows
 	$(COMPILE) --extra embedded --group build pyproject.toml --output-file requirements.lock
-	$(COMPILE) --extra embedded --extra neo4j --extra postgres --extra opensearch --extra qdrant --extra llm --extra spacy --extra door --extra mcp --extra otel --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) --extra embedded --extra neo4j --extra postgres --extra opensearch --extra qdrant --extra llm --extra spacy --extra door --extra mcp --extra jwt --extra otel --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
 
 demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
