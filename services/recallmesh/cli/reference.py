@@ -64,12 +64,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def settings_page() -> str:
     """Return the page of settings, a table for each part."""
     parts = [MADE, SETTINGS, "## The process\n", table(_rows(Settings, PREFIX))]
-    for name, info in Settings.model_fields.items():
+    for title, kind, prefix in _sections(Settings, PREFIX):
+        about = inspect.cleandoc(kind.__doc__ or "")
+        parts += [f"## {title}\n\n{about}\n", table(_rows(kind, prefix))]
+    return "\n".join(parts)
+
+
+def _sections(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, type[BaseModel], str]]:
+    """Yield the parts of the settings, each followed by its own: a title, the model, what its variables begin with."""
+    for name, info in model.model_fields.items():
         kind = info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            about = inspect.cleandoc(kind.__doc__ or "")
-            parts += [f"## {name.capitalize()}\n\n{about}\n", table(_rows(kind, f"{PREFIX}{name.upper()}__"))]
-    return "\n".join(parts)
+            inner = f"{prefix}{name.upper()}__"
+            title = inner.removeprefix(PREFIX).removesuffix("__").replace("__", ", ").lower()
+            yield title[0].upper() + title[1:], kind, inner
+            yield from _sections(kind, inner)
 
 
 def limits_page() -> str:

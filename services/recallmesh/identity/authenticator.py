@@ -17,6 +17,10 @@ UNKNOWN = "the credential is not known, or not good any more"
 """All that who is refused learns."""
 
 
+class Refusal(Exception):
+    """Why a credential was refused: for the log of those who run the mesh, and for nobody else."""
+
+
 class Credentials:
     """Knows the mesh's own keys, those of a file, and tokens, if somebody reads them."""
 
@@ -41,12 +45,16 @@ class Credentials:
         if is_among(credential, self._mesh()):
             return MESH
         if self._tokens is None:
-            raise Unauthenticated(UNKNOWN)
+            raise Unauthenticated(UNKNOWN) from Refusal("no key of the mesh, and no API key")
         return await self._tokens.authenticate(credential)
 
     def _by_key(self, key: str) -> Principal:
         row = self._keys().rows.get(id_in(key))
         matches = is_of(key, row.hash if row is not None else NOBODY)
-        if row is None or not matches or not row.is_good(self._clock()):
-            raise Unauthenticated(UNKNOWN)
+        if row is None or not matches:
+            raise Unauthenticated(UNKNOWN) from Refusal("no API key that is known")
+        if not row.is_good(self._clock()):
+            raise Unauthenticated(UNKNOWN) from Refusal(
+                f"the key {row.id} is {'revoked' if row.revoked else 'expired'}"
+            )
         return row.principal

@@ -2,18 +2,20 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.principal import Authenticator
 from recallmesh.core.time import system_clock
+from recallmesh.extra import needing
 from recallmesh.identity.authenticator import Credentials
+from recallmesh.identity.jwks import open_jwks
 from recallmesh.identity.key_file import KeyFile, read_keys
 from recallmesh.identity.mesh_key import MeshKeys, check_mesh_key, read_mesh_keys
-from recallmesh.identity.settings import AuthSettings
+from recallmesh.identity.settings import AuthSettings, JwtSettings
 from recallmesh.identity.watched import LOOK_EVERY_S, open_watched
 
 SECTION = "RECALLMESH_AUTH__"
-NO_KEYS = KeyFile()
 
 
 @asynccontextmanager
@@ -56,7 +58,7 @@ async def open_authenticator(
     if auth.mode == "off":
         yield None
         return
-    if public and auth.keys is None:
+    if public and auth.keys is None and auth.jwt.jwks is None:
         description = (
             "nobody could call: authentication is on, and there is neither a file of keys "
             f"(recallmesh key new --help) nor the keys of an issuer of tokens ({SECTION}JWT__JWKS)"
@@ -69,8 +71,24 @@ async def open_authenticator(
         )
         raise InvalidArgument(FieldViolation(f"{SECTION}MESH_KEY", description))
     async with AsyncExitStack() as stack:
-        keys: Callable[[], KeyFile] = lambda: NO_KEYS  # noqa: E731 - replaced below
+        keys: Callable[[], KeyFile] = KeyFile
+        tokens: Authenticator | None = None
         if public and auth.keys is not None:
             watched = await stack.enter_async_context(open_watched(auth.keys, read_keys, every_s=look_every_s))
-            keys = lambda: watched.value  # noqa: E731 - a file's newest state
-        yield Credentials(mesh=mesh, keys=keys, tokens=None, clock=system_clock)
+            keys = partial(getattr, watched, "value")
+        if public and auth.jwt.jwks is not None:
+            tokens = await stack.enter_async_context(_open_tokens(auth.jwt, auth.jwt.jwks))
+        yield Credentials(mesh=mesh, keys=keys, tokens=tokens, clock=system_clock)
+
+
+@asynccontextmanager
+async def _open_tokens(own: JwtSettings, jwks: str) -> AsyncIterator[Authenticator]:
+    with needing("jwt", f"{SECTION}JWT__JWKS", "PyJWT"):
+        from recallmesh.identity import pyjwt  # noqa: PLC0415 - of an extra
+    if not own.issuer or not own.audience:
+        missing = [name for name in ("issuer", "audience") if not getattr(own, name)]
+        description = "is required with …JWT__JWKS: without it a token made for somebody else would do"
+        raise InvalidArgument(*(FieldViolation(f"{SECTION}JWT__{name.upper()}", description) for name in missing))
+    expected = pyjwt.Expected(own.issuer, own.audience, own.tenant_claim, own.rights_claim, own.banks_claim)
+    async with open_jwks(jwks, pyjwt.read_jwks) as keys:
+        yield pyjwt.Tokens(keys, expected, system_clock)

@@ -3,7 +3,27 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, Field, SecretStr
+
+
+class JwtSettings(BaseModel, extra="forbid", frozen=True):
+    """Callers' tokens (JWT) of an issuer, signed by a key pair; needs the extra ``jwt``."""
+
+    jwks: str | None = None
+    """The issuer's public keys: the path of a file, which is read again when it changes, or an https:// address, which
+    is asked anew every ten minutes and for a key that is not known yet. Absent: no token is known."""
+    issuer: str | None = None
+    """What a token's ``iss`` has to be; required with ``jwks``."""
+    audience: str | None = None
+    """What a token's ``aud`` has to be, or to hold; required with ``jwks``."""
+    tenant_claim: str = "tenant"
+    """The claim that says whose banks a token is for; a token without it is refused."""
+    rights_claim: str = "rights"
+    """The claim that says what a token is good for: a list, or a text with spaces such as ``scope``. Its words
+    ``recall``, ``retain`` and ``admin`` count, others do not."""
+    banks_claim: str = "banks"
+    """The claim that says which banks of the tenant a token is for, as patterns (``*`` stands for anything): a list, or
+    a text with spaces. A token without it is for all."""
 
 
 class AuthSettings(BaseModel, extra="forbid", frozen=True):
@@ -21,3 +41,5 @@ class AuthSettings(BaseModel, extra="forbid", frozen=True):
     mesh_key_file: Path | None = None
     """A file with the mesh's key instead, read again when it changes: the first line is what this process calls with;
     those of further lines it takes as well, so that a key can be changed while the mesh runs."""
+    jwt: JwtSettings = Field(default_factory=JwtSettings)
+    """Callers' tokens of an issuer."""

@@ -93,7 +93,9 @@ class Entry:
         """Take note of a caller that is refused; never of what it bore."""
         self._refused += 1
         if self._now() - self._said >= SAID_EVERY_S:
-            _log.warning("caller refused", method=method, reason=error.reason, caller=caller, refused=self._refused)
+            # Whoever tells who calls says here, and to nobody else, why somebody is refused.
+            why = str(error.__cause__ or error.message)
+            _log.warning("caller refused", method=method, caller=caller, why=why, refused=self._refused)
             self._said, self._refused = self._now(), 0
 
 
