@@ -1,10 +1,11 @@
-"""Processes of one name share the calls, one that joins gets some, and one that leaves costs none (cases 50 and 51)."""
+"""Processes of one name share the calls; who joins gets some, who leaves or hangs costs none (cases 50 and 51)."""
 
 import asyncio
 import signal
 from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from deployment import Process, free_ports, open_processes, until
@@ -72,19 +73,15 @@ async def introduce(process: Process) -> None:
         await RemoteArm(ArmName.KEYWORD, channel).index(BANK, (entry,))
 
 
+def keyword(folder: Path, number: int, port: int) -> Process:
+    """Return a keyword arm at an address and with an index of its own."""
+    log, quiet = folder / f"{number}.log", {"RECALLMESH_LOG_LEVEL": "warning"}
+    return Process(("keyword",), folder / f"data-{number}", log, quiet, port, f"127.0.0.{number}")
+
+
 async def test_three_share_the_calls_a_fourth_gets_some_and_who_leaves_costs_none(tmp_path):
     (port,) = free_ports(1)
-    *three, fourth = (
-        Process(
-            ("keyword",),
-            tmp_path / f"data-{number}",
-            tmp_path / f"{number}.log",
-            {"RECALLMESH_LOG_LEVEL": "warning"},
-            port,
-            f"127.0.0.{number}",
-        )
-        for number in (11, 12, 13, 14)
-    )
+    *three, fourth = (keyword(tmp_path, number, port) for number in (11, 12, 13, 14))
     async with (
         open_processes({one.host: one for one in three}),
         open_names(*(one.host for one in three)) as names,
@@ -114,3 +111,26 @@ async def test_three_share_the_calls_a_fourth_gets_some_and_who_leaves_costs_non
                 assert shares.keys() == {one.host for one in (*three[1:], fourth)}
             assert load.failed == []
     assert names.asked > 1
+
+
+async def test_a_process_that_hangs_costs_no_call_and_is_called_again_when_it_goes_on(tmp_path):
+    (port,) = free_ports(1)
+    stays, hangs = keyword(tmp_path, 15, port), keyword(tmp_path, 16, port)
+    async with open_processes({one.host: one for one in (stays, hangs)}):
+        for one in (stays, hangs):
+            await introduce(one)
+        async with open_load(f"ipv4:{stays.address},{hangs.address}") as load:
+            assert len(await load.more(20)) == 2
+            hangs.signal(signal.SIGSTOP)
+            try:
+                # What was on its way to it is tried elsewhere once it is given up; then nobody waits for it any more.
+                await load.more(200)
+                assert (await load.more(100)).keys() == {stays.host}
+            finally:
+                hangs.signal(signal.SIGCONT)
+
+            async def again() -> bool:
+                return len(await load.more(1)) > 1 or hangs.host in await load.more(4)
+
+            await until(again, 20)
+        assert load.failed == []

@@ -99,7 +99,8 @@ async def open_channel(
     *,
     credentials: grpc.ChannelCredentials | None = None,
     tls: LiveTls | None = None,
-    keepalive_s: float = 30.0,
+    keepalive_s: float = 1.0,
+    keepalive_timeout_s: float = 2.0,
     reconnect_s: float = 2.0,
 ) -> AsyncIterator[grpc.aio.Channel]:
     """Open a channel to a service; connecting happens with the first call.
@@ -107,7 +108,8 @@ async def open_channel(
     ``address`` is a gRPC target: ``host:port``, ``dns:///name:port`` (calls go round all its addresses) or
     ``unix:path``. With ``tls`` the channel is made anew whenever there is something new, without the loss of a call;
     ``credentials`` are for good. Without either nothing is encrypted. ``reconnect_s`` bounds the pause between attempts
-    to reach a server that is down.
+    to reach a server that is down. Who says nothing for ``keepalive_s`` is asked, and given up after
+    ``keepalive_timeout_s`` more: calls to it are then retried elsewhere, if they may be, within their deadline.
     """
     options: list[tuple[str, str | int]] = [
         ("grpc.service_config", json.dumps(service_config())),
@@ -115,7 +117,11 @@ async def open_channel(
         ("grpc.max_send_message_length", MESSAGE_BYTES),
         ("grpc.max_receive_message_length", MESSAGE_BYTES),
         ("grpc.keepalive_time_ms", int(keepalive_s * 1000)),
-        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_timeout_ms", int(keepalive_timeout_s * 1000)),
+        # Of every ping, those that measure the wire too: as long as one is on its way no other is sent.
+        ("grpc.http2.ping_timeout_ms", int(keepalive_timeout_s * 1000)),
+        # Else the third ping in a row that no message went with would wait for a minute.
+        ("grpc.http2.max_pings_without_data", 0),
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", int(reconnect_s * 1000)),

@@ -136,8 +136,8 @@ def _options(connection_age_s: float) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.keepalive_permit_without_calls", 1),
-        # Our clients ping every 30 s; gRPC's own minimum of 5 min would end their connections.
-        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        # Our clients ping every second; gRPC's own minimum of 5 min would end their connections.
+        ("grpc.http2.min_ping_interval_without_data_ms", 500),
         ("grpc.max_connection_age_ms", int(connection_age_s * 1000)),
         ("grpc.so_reuseport", 0),
     ]
