@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,13 @@ ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy" / "helm" / "recallmesh"
 PROGRAMMES = ROOT / ".servers" / "chart"
 KUBERNETES = "1.37.0"
+EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
+VALUES = [*EXAMPLES, *sorted((ROOT / "tests" / "helm" / "values").glob("*.yaml"))]
+"""The values that everything rendered is looked at for."""
+OURS = re.compile("RECALLMESH_.*")
+SECRET = "x" * 40
+TOLD = {"RECALLMESH_LEDGER__URL": f"postgresql://recallmesh:{SECRET}@postgres/recallmesh"}
+"""What a Secret would hold that is of a form of its own."""
 Values = Mapping[str, Any]
 Objects = list[dict[str, Any]]
 
@@ -38,6 +46,8 @@ class Helm:
     """The command, with the chart."""
 
     path: Path
+    _rendered: dict[str, Objects] = field(default_factory=dict)
+    """What was rendered before, by its values: tests look, and change nothing."""
 
     def print(self, *values: Values | Path, words: Iterable[str] = ()) -> str:
         """Return what these values, the later ones on top, are rendered to, as helm prints it.
@@ -50,7 +60,11 @@ class Helm:
 
     def render(self, *values: Values | Path, words: Iterable[str] = ()) -> Objects:
         """Return the objects of these values."""
-        return [one for one in yaml.safe_load_all(self.print(*values, words=words)) if one]
+        asked = json.dumps([*values, *words], default=str, sort_keys=True)
+        if asked not in self._rendered:
+            printed = yaml.load_all(self.print(*values, words=words), Loader=yaml.CSafeLoader)
+            self._rendered[asked] = [one for one in printed if one]
+        return self._rendered[asked]
 
     def lint(self, *values: Values | Path) -> str:
         """Return what helm's linter says."""
@@ -96,3 +110,18 @@ def pods(objects: Objects) -> dict[str, dict[str, Any]]:
             template = one["spec"]["template"]
             found[template["metadata"]["labels"]["app.kubernetes.io/component"]] = template["spec"]
     return found
+
+
+def environment(objects, spec):
+    """Return the variables of ours that the container of a pod has: of the ConfigMap first, then its own."""
+    configs = of_kind(objects, "ConfigMap")
+    (container,) = spec["containers"]
+    found = {}
+    for source in container.get("envFrom", ()):
+        found |= configs[source["configMapRef"]["name"]]["data"]
+    for variable in container.get("env", ()):
+        name = variable["name"]
+        field = variable.get("valueFrom", {})
+        made = "4" if "resourceFieldRef" in field else TOLD.get(name, SECRET)
+        found[name] = variable.get("value", made)
+    return {name: value for name, value in found.items() if OURS.fullmatch(name)}

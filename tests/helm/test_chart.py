@@ -1,13 +1,9 @@
 """The chart is whole: it lints, and what it renders is what Kubernetes takes."""
 
-from pathlib import Path
-
 import kubernetes_validate
 import pytest
-from rendering import BUNDLED, CHART, KUBERNETES, of_kind, pods
+from rendering import BUNDLED, EXAMPLES, KUBERNETES, VALUES, of_kind, pods
 
-EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
-VALUES = [*EXAMPLES, *(Path(__file__).parent / "values").glob("*.yaml")]
 OTHERS = {"keda.sh", "gateway.networking.k8s.io", "monitoring.coreos.com", "cert-manager.io"}
 """Whose kinds are not of Kubernetes itself."""
 PARTS = ["bank", "embedder", "graph", "keyword", "recall", "reranker", "retain", "semantic", "temporal"]

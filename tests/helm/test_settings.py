@@ -1,33 +1,10 @@
 """What pods read as their settings is what the mesh has, and none is refused by it."""
 
-import re
-
 import pytest
-from rendering import BUNDLED, CHART, of_kind, pods
+from rendering import BUNDLED, VALUES, environment, pods
 
 from recallmesh.serve import check_listen
 from recallmesh.settings import load_settings
-
-EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
-OURS = re.compile("RECALLMESH_.*")
-SECRET = "x" * 40
-TOLD = {"RECALLMESH_LEDGER__URL": f"postgresql://recallmesh:{SECRET}@postgres/recallmesh"}
-"""What a Secret would hold that is of a form of its own."""
-
-
-def environment(objects, spec):
-    """Return the variables of ours that the container of a pod has: of the ConfigMap first, then its own."""
-    configs = of_kind(objects, "ConfigMap")
-    (container,) = spec["containers"]
-    found = {}
-    for source in container.get("envFrom", ()):
-        found |= configs[source["configMapRef"]["name"]]["data"]
-    for variable in container.get("env", ()):
-        name = variable["name"]
-        field = variable.get("valueFrom", {})
-        made = "4" if "resourceFieldRef" in field else TOLD.get(name, SECRET)
-        found[name] = variable.get("value", made)
-    return {name: value for name, value in found.items() if OURS.fullmatch(name)}
 
 
 def loaded(monkeypatch, variables):
@@ -39,9 +16,9 @@ def loaded(monkeypatch, variables):
         return load_settings()
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_every_setting_of_every_pod_is_one(helm, monkeypatch, example):
-    objects = helm.render(example)
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_every_setting_of_every_pod_is_one(helm, monkeypatch, values):
+    objects = helm.render(values)
     ours = {name: spec for name, spec in pods(objects).items() if "recallmesh/" in spec["containers"][0]["image"]}
     assert ours
     for spec in ours.values():

@@ -37,7 +37,7 @@ async def run(words: argparse.Namespace) -> int:
     if not address:
         address = own_address(settings.serve)
         tls = tls if settings.tls.serving and not settings.serve.health_port else None
-    if "://" in address:
+    if "://" in address and not is_target(address):
         await asyncio.to_thread(ask_door, address, live=words.live, timeout_s=words.timeout, tls=tls)
     else:
         await ask_server(address, live=words.live, timeout_s=words.timeout, tls=tls)
