@@ -62,11 +62,8 @@ def test_the_keys_that_the_chart_makes_are_such_as_the_mesh_takes(helm):
 
 
 def test_two_meshes_have_different_keys(helm):
-    keys = {
-        of_kind(helm.render({"mode": "embedded"}), "Secret")["mesh-recallmesh-auth"]["stringData"]["mesh-key"]
-        for _ in "12"
-    }
-    assert len(keys) == 2
+    made = {line for _ in range(2) for line in helm.print({"mode": "embedded"}).splitlines() if "rmmesh_" in line}
+    assert len(made) == 2
 
 
 def test_a_secret_of_ones_own_takes_the_place_of_the_charts(helm):
@@ -150,6 +147,24 @@ def test_a_certificate_names_every_service_as_it_is_called(helm):
 def test_certificates_that_cannot_be(helm, tls, told):
     with pytest.raises(Refused, match=told):
         helm.render({"mode": "embedded", "tls": tls})
+
+
+def test_a_mesh_that_nobody_could_call_is_refused(helm):
+    with pytest.raises(Refused, match=r"auth\.keys: nobody could call"):
+        helm.render({"mode": "embedded", "auth": {"keys": False}})
+
+
+def test_tokens_take_the_place_of_keys(helm):
+    jwt = {"jwks": "https://issuer:8443/keys", "issuer": "https://issuer", "audience": "mesh"}
+    objects = helm.render({**DISTRIBUTED, "auth": {"keys": False}, "settings": {"auth": {"jwt": jwt}}})
+    assert not any(key == "keys.json" for spec in pods(objects).values() for _, key in mounted(spec))
+    policies = of_kind(objects, "NetworkPolicy")
+    asking = {
+        name.removeprefix("mesh-recallmesh-")
+        for name, policy in policies.items()
+        if any({"port": 8443} in rule.get("ports", ()) for rule in policy["spec"]["egress"])
+    }
+    assert asking == {part.value for part in PUBLIC}
 
 
 def test_tools_for_agents_are_a_service_of_their_own(helm):

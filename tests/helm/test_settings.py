@@ -31,6 +31,7 @@ def test_settings_are_given_as_they_are_written(helm, monkeypatch):
     given = {
         "log_level": "warning",
         "recall": {"rerank_limit": 50, "arms": ["keyword", "semantic"], "boosts": {"keyword": "high"}},
+        "auth": {"jwt": {"jwks": "https://issuer/keys", "issuer": "https://issuer", "audience": "mesh"}},
         "llm": {"url": "http://llm:8000/v1", "model": "small", "call_tokens": 2_000_000},
     }
     objects = helm.render({"mode": "embedded", "settings": given})
@@ -40,6 +41,7 @@ def test_settings_are_given_as_they_are_written(helm, monkeypatch):
     assert set(settings.recall.arms) == {"keyword", "semantic"}
     assert settings.recall.boosts == {"keyword": "high"}
     assert settings.llm.call_tokens == 2_000_000
+    assert settings.auth.jwt.audience == "mesh"
 
 
 def test_a_model_computes_on_as_many_threads_as_it_asks_for_processors_unless_it_is_told(helm):

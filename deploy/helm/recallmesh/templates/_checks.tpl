@@ -22,6 +22,9 @@
 {{- if and .Values.mcp.enabled (eq .Values.mode "embedded") -}}
 {{- fail "mcp.enabled: tools for agents are a service of their own, which mode embedded has none of; set mode to distributed, or run recallmesh mcp beside the agent with --server" -}}
 {{- end -}}
+{{- if not (or .Values.auth.keys (dig "auth" "jwt" "jwks" "" .Values.settings)) -}}
+{{- fail "auth.keys: nobody could call, since no API keys are known and no tokens either; set settings.auth.jwt.jwks" -}}
+{{- end -}}
 {{- if and .Values.tls.existingSecret .Values.tls.certManager.enabled -}}
 {{- fail "tls: either existingSecret or certManager, not both" -}}
 {{- end -}}

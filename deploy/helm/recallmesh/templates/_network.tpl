@@ -36,6 +36,20 @@
 {{- end }}
 {{- end -}}
 
+{{/* The ways that settings open: to the collector of traces, and for who checks tokens to their issuer. Takes root, row. */}}
+{{- define "recallmesh.settingsEgress" -}}
+{{- with dig "tracing" "endpoint" "" .root.Values.settings }}
+# The collector of traces.
+- ports: [{port: {{ include "recallmesh.port" (dict "url" . "default" (ternary 443 80 (hasPrefix "https:" .))) }}}]
+{{- end }}
+{{- with dig "auth" "jwt" "jwks" "" .root.Values.settings }}
+{{- if and (hasPrefix "https:" .) $.row.public (eq $.row.serves "grpc") }}
+# The issuer of tokens.
+- ports: [{port: {{ include "recallmesh.port" (dict "url" . "default" 443) }}}]
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* The ports by which the mesh calls what is outside of it: those of the values, and that of the language model. */}}
 {{- define "recallmesh.outsidePorts" -}}
 {{- $found := .Values.networkPolicy.outsidePorts -}}

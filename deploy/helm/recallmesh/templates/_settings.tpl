@@ -15,7 +15,13 @@
 {{- range $section, $fields := .Values.settings -}}
 {{- if kindIs "map" $fields -}}
 {{- range $field, $value := $fields -}}
+{{- if and (eq $section "auth") (kindIs "map" $value) -}}
+{{- range $name, $own := $value -}}
+{{- $_ := set $found (printf "RECALLMESH_AUTH__%s__%s" (upper $field) (upper $name)) (include "recallmesh.text" $own) -}}
+{{- end -}}
+{{- else -}}
 {{- $_ := set $found (printf "RECALLMESH_%s__%s" (upper $section) (upper $field)) (include "recallmesh.text" $value) -}}
+{{- end -}}
 {{- end -}}
 {{- else -}}
 {{- $_ := set $found (printf "RECALLMESH_%s" (upper $section)) (include "recallmesh.text" $fields) -}}
