@@ -23,9 +23,12 @@ from recallmesh.core.errors import (
     StoreUnavailable,
 )
 from recallmesh.core.port import is_port
+from recallmesh.identity.authenticator import Credentials
 from recallmesh.identity.opening import open_authenticator
+from recallmesh.identity.settings import AuthSettings
 from recallmesh.mesh import PUBLIC, Assembly, Part, open_assembly
 from recallmesh.rpc.admin import host_admin
+from recallmesh.rpc.allowance import Allowances
 from recallmesh.rpc.arm import host_arms
 from recallmesh.rpc.door import DoorLimits
 from recallmesh.rpc.embedder import host_embedder
@@ -103,7 +106,7 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
         assembly = await stack.enter_async_context(open_assembly(settings, hosted))
         keys = await assembly.mesh_keys()
         opening = open_authenticator(settings.auth, keys, public=not hosted.isdisjoint(PUBLIC))
-        authenticator = await stack.enter_async_context(opening)
+        known = await stack.enter_async_context(opening)
         tls = beside = None
         if settings.tls.serving is not None:
             told = assembly.metrics.observe_certificate
@@ -117,7 +120,7 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
                 limits=limits_of(own),
                 observe=assembly.metrics.observe_rpc,
                 span=assembly.metrics.span_of_call,
-                entry=Entry(authenticator),
+                entry=entry_of(settings.auth, known, assembly.metrics),
                 credentials=None if tls is None else tls.server_credentials(),
                 beside=beside,
                 health_listen=None if own.health_port is None else f"{host}:{own.health_port}",
@@ -134,6 +137,14 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
         finally:
             building.cancel()
             await asyncio.gather(building, return_exceptions=True)
+
+
+def entry_of(auth: AuthSettings, known: Credentials | None, metrics: Metrics) -> Entry:
+    """Return who is let in, and how much of each tenant: whom is known; absent: everybody."""
+    if known is None:
+        return Entry()
+    allowances = Allowances(known.quota_of, share=auth.quotas.share, refused=metrics.observe_refused)
+    return Entry(known, allowances, refused=metrics.observe_refused)
 
 
 async def _build(assembly: Assembly, hosted: frozenset[Part], server: RunningServer) -> None:

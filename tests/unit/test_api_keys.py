@@ -10,6 +10,7 @@ import pytest
 
 from recallmesh.core.errors import InvalidArgument, StoreUnavailable, Unauthenticated
 from recallmesh.core.principal import Principal, Right
+from recallmesh.core.quota import Quota
 from recallmesh.identity.api_key import KEY, KeyRow, hash_of, id_in, is_of, new_key, new_mesh_key
 from recallmesh.identity.authenticator import Credentials
 from recallmesh.identity.key_edit import found, with_key, with_revoked, with_rotated
@@ -53,7 +54,7 @@ def test_what_is_kept_of_a_key_knows_it_and_does_not_hold_it():
 
 
 def test_a_file_of_keys_is_read_as_it_was_written():
-    file = KeyFile({row.id: row for row in (ROW, FULL)})
+    file = KeyFile({row.id: row for row in (ROW, FULL)}, {"acme": Quota(5, None, 3), "umbrella": Quota()})
     assert read_keys(write_keys(file)) == file
     assert WHOLE.rpartition("_")[2] not in write_keys(file).decode()
     assert read_keys(b"") == read_keys(b"{}") == KeyFile()
@@ -181,7 +182,8 @@ class Tokens:
 
 def credentials(*rows, tokens=None, now=NOW):
     file = KeyFile({row.id: row for row in rows})
-    return Credentials(mesh=lambda: ("m" * 32, "n" * 32), keys=lambda: file, tokens=tokens, clock=lambda: now)
+    mesh = ("m" * 32, "n" * 32)
+    return Credentials(mesh=lambda: mesh, keys=lambda: file, tokens=tokens, quota=Quota(), clock=lambda: now)
 
 
 async def test_a_key_is_its_owners_and_the_meshs_is_anybodys_of_the_mesh():

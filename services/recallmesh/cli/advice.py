@@ -18,7 +18,7 @@ ADVICE = {
     "REQUEST_ID_REUSED": "an earlier call has that request id and said something else: choose another",
     "FORBIDDEN": "ask whoever runs the mesh for the right to do this",
     "UNAUTHENTICATED": "set RECALLMESH_KEY to a key that is good: whoever runs the mesh makes one (recallmesh key new)",
-    "QUOTA_EXCEEDED": "delete what is no longer needed, or ask whoever runs the mesh for more",
+    "QUOTA_EXCEEDED": "try again in a while, or ask whoever runs the mesh for more",
     "DEFENSE_BLOCKED": "what the bank keeps out: recallmesh bank show {bank} --effective{place}",
     "NAME_TAKEN": "see whose it is: recallmesh entity show --bank {bank} NAME{place}",
     "DOCUMENT_NOT_FOUND": "see the documents: recallmesh document list --bank {bank}{place}",

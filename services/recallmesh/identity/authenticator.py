@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from recallmesh.core.errors import Unauthenticated
 from recallmesh.core.principal import Authenticator, Principal, Right
+from recallmesh.core.quota import Quota
 from recallmesh.core.time import Clock
 from recallmesh.identity.api_key import PREFIX, hash_of, id_in, is_of
 from recallmesh.identity.key_file import KeyFile
@@ -30,12 +31,14 @@ class Credentials:
         mesh: Callable[[], MeshKeys],
         keys: Callable[[], KeyFile],
         tokens: Authenticator | None,
+        quota: Quota,
         clock: Clock,
     ) -> None:
-        """Ask what is good now with every call: files change."""
+        """Ask what is good now with every call: files change. ``quota`` is of tenants that the file does not name."""
         self._mesh = mesh
         self._keys = keys
         self._tokens = tokens
+        self._quota = quota
         self._clock = clock
 
     async def authenticate(self, credential: str) -> Principal:
@@ -47,6 +50,10 @@ class Credentials:
         if self._tokens is None:
             raise Unauthenticated(UNKNOWN) from Refusal("no key of the mesh, and no API key")
         return await self._tokens.authenticate(credential)
+
+    def quota_of(self, tenant: str) -> Quota:
+        """Return what a tenant may ask."""
+        return self._keys().quotas.get(tenant, self._quota)
 
     def _by_key(self, key: str) -> Principal:
         row = self._keys().rows.get(id_in(key))

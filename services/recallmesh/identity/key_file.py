@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, Validation
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.principal import CALLERS_RIGHTS, TENANT, Right
+from recallmesh.core.quota import Quota
 from recallmesh.identity.api_key import HASH, ID_CHARS, KeyRow
 
 BYTES = 16 * 1024 * 1024
@@ -34,15 +35,26 @@ class _Row(BaseModel, extra="forbid", frozen=True):
     revoked: AwareDatetime | None = None
 
 
+class _Quota(BaseModel, extra="forbid", frozen=True):
+    calls_per_s: float | None = Field(default=None, gt=0)
+    retained_bytes_per_minute: float | None = Field(default=None, gt=0)
+    at_once: int | None = Field(default=None, gt=0)
+
+
 class _File(BaseModel, extra="forbid", frozen=True):
     keys: tuple[_Row, ...] = ()
+    tenants: dict[Annotated[str, Field(pattern=f"^{TENANT.pattern}$")], _Quota] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """What a file of keys says; ``rows`` are by their ids, in the file's order."""
+    """What a file of keys says; ``rows`` are by their ids, in the file's order.
+
+    ``quotas`` are those of single tenants, in the place of what is set for all.
+    """
 
     rows: Mapping[str, KeyRow] = field(default_factory=dict)
+    quotas: Mapping[str, Quota] = field(default_factory=dict)
 
 
 def read_keys(written: bytes) -> KeyFile:
@@ -65,13 +77,15 @@ def read_keys(written: bytes) -> KeyFile:
         if row.id in rows:
             raise InvalidArgument(FieldViolation(f"keys[{number}].id", "is another key's as well"))
         rows[row.id] = KeyRow(**dict(row))
-    return KeyFile(rows)
+    return KeyFile(rows, {tenant: Quota(**dict(quota)) for tenant, quota in read.tenants.items()})
 
 
 def write_keys(file: KeyFile) -> bytes:
     """Write a file of keys, as people may read it."""
-    keys = [row_json(row) for row in file.rows.values()]
-    return (json.dumps({"keys": keys}, ensure_ascii=False, indent=2) + "\n").encode()
+    said: dict[str, Any] = {"keys": [row_json(row) for row in file.rows.values()]}
+    if file.quotas:
+        said["tenants"] = {tenant: _present(asdict(quota)) for tenant, quota in file.quotas.items()}
+    return (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def row_json(row: KeyRow) -> dict[str, Any]:
@@ -87,6 +101,10 @@ def row_json(row: KeyRow) -> dict[str, Any]:
         "expires": _time(row.expires),
         "revoked": _time(row.revoked),
     }
+    return _present(said)
+
+
+def _present(said: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.principal import Authenticator
+from recallmesh.core.quota import Quota
 from recallmesh.core.time import system_clock
 from recallmesh.extra import needing
 from recallmesh.identity.authenticator import Credentials
@@ -46,7 +47,7 @@ async def open_mesh_keys(auth: AuthSettings) -> AsyncIterator[Callable[[], MeshK
 @asynccontextmanager
 async def open_authenticator(
     auth: AuthSettings, mesh: Callable[[], MeshKeys], *, public: bool, look_every_s: float = LOOK_EVERY_S
-) -> AsyncIterator[Authenticator | None]:
+) -> AsyncIterator[Credentials | None]:
     """Open what asks callers who they are; nothing where authentication is off.
 
     ``public``: there are services for callers from outside the mesh; else the mesh's own processes alone may call.
@@ -78,7 +79,9 @@ async def open_authenticator(
             keys = partial(getattr, watched, "value")
         if public and auth.jwt.jwks is not None:
             tokens = await stack.enter_async_context(_open_tokens(auth.jwt, auth.jwt.jwks))
-        yield Credentials(mesh=mesh, keys=keys, tokens=tokens, clock=system_clock)
+        own = auth.quotas
+        quota = Quota(own.calls_per_s, own.retained_bytes_per_minute, own.at_once)
+        yield Credentials(mesh=mesh, keys=keys, tokens=tokens, quota=quota, clock=system_clock)
 
 
 @asynccontextmanager

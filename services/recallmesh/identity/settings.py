@@ -26,6 +26,25 @@ class JwtSettings(BaseModel, extra="forbid", frozen=True):
     a text with spaces. A token without it is for all."""
 
 
+class QuotaSettings(BaseModel, extra="forbid", frozen=True):
+    """What each tenant may ask of one process, while authentication is on: of three of a kind it may ask thrice that.
+
+    The file of keys may say otherwise for single tenants.
+    """
+
+    calls_per_s: float | None = Field(default=None, gt=0)
+    """The most calls a second, streams counted as they begin; five seconds' worth may come at once. Absent: no
+    bound."""
+    retained_bytes_per_minute: float | None = Field(default=None, gt=0)
+    """The most bytes a minute of messages that write to banks (retain, import). What comes by a stream waits, other
+    calls are refused. Absent: no bound."""
+    at_once: int | None = Field(default=None, gt=0)
+    """The most calls in hand and, apart from them, open streams. Absent: no bound but the next."""
+    share: float = Field(default=0.8, gt=0, le=1)
+    """The part of ``serve.in_flight``, and of ``serve.streams``, that one tenant may have: the rest is for others. 1:
+    all. The file of keys cannot change it."""
+
+
 class AuthSettings(BaseModel, extra="forbid", frozen=True):
     """Who may call: docs/security.md tells it all."""
 
@@ -43,3 +62,5 @@ class AuthSettings(BaseModel, extra="forbid", frozen=True):
     those of further lines it takes as well, so that a key can be changed while the mesh runs."""
     jwt: JwtSettings = Field(default_factory=JwtSettings)
     """Callers' tokens of an issuer."""
+    quotas: QuotaSettings = Field(default_factory=QuotaSettings)
+    """What each tenant may ask."""

@@ -218,6 +218,11 @@ class QuotaExceeded(Overloaded):
 
     reason = "QUOTA_EXCEEDED"
 
+    def __init__(self, message: str, *, retry_after: timedelta = timedelta(seconds=1), quota: str = "") -> None:
+        """Say which quota it is, if that is known."""
+        super().__init__(message, retry_after=retry_after)
+        self.metadata = {"quota": quota} if quota else NOTHING
+
 
 class StoreUnavailable(MeshError):
     """A store or a service behind this one does not answer."""

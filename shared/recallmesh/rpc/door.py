@@ -27,6 +27,10 @@ class DoorLimits:
     streams: int = 256
     retry_after_s: float = 0.5
 
+    def places(self, *, stream: bool) -> int:
+        """Return how many calls there may be at once, or streams."""
+        return self.streams if stream else self.in_flight
+
     def seconds(self, asked: float | None, *, takes: bool, streams: bool) -> float | None:
         """Return how long a call may take that asked for so much time: one that takes a stream, or answers in one."""
         if takes:
@@ -59,7 +63,7 @@ class Door:
             Overloaded: there is none.
 
         """
-        if self._inside[stream] >= (self.limits.streams if stream else self.limits.in_flight):
+        if self._inside[stream] >= self.limits.places(stream=stream):
             what = "streams as it keeps open" if stream else "calls as it can work on"
             raise Overloaded(f"the server has as many {what}", retry_after=timedelta(seconds=self.limits.retry_after_s))
         self._inside[stream] += 1

@@ -9,6 +9,7 @@ import structlog
 
 from recallmesh.core.errors import Forbidden, MeshError, Unauthenticated
 from recallmesh.core.principal import ANYBODY, Authenticator, Principal, Right
+from recallmesh.rpc.allowance import Allowances, Refused
 from recallmesh.rpc.request import Metadata, credential_in
 
 SAID_EVERY_S = 5.0
@@ -20,18 +21,29 @@ ASKED_EVERY_S = 5.0
 _log = structlog.get_logger("recallmesh.rpc")
 
 
+def count_nothing(_why: str) -> None:
+    """Tell nobody."""
+
+
 class Entry:
     """Lets callers in by their credentials; without an authenticator everybody, to everything."""
 
     def __init__(
         self,
         authenticator: Authenticator | None = None,
+        allowances: Allowances | None = None,
         *,
+        refused: Refused = count_nothing,
         asked_every_s: float = ASKED_EVERY_S,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Ask this authenticator; ``now`` is a clock in seconds that never goes back."""
+        """Ask this authenticator, and let each tenant have its allowance.
+
+        ``refused`` is told why somebody is not let in. ``now`` is a clock in seconds that never goes back.
+        """
+        self.allowances = allowances
         self._authenticator = authenticator
+        self._told = refused
         self._asked_every_s = asked_every_s
         self._now = now
         self._said = float("-inf")
@@ -91,6 +103,7 @@ class Entry:
 
     def _note(self, method: str, error: MeshError, caller: str) -> None:
         """Take note of a caller that is refused; never of what it bore."""
+        self._told(error.reason.lower())
         self._refused += 1
         if self._now() - self._said >= SAID_EVERY_S:
             # Whoever tells who calls says here, and to nobody else, why somebody is refused.

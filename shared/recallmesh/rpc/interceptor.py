@@ -27,14 +27,15 @@ from recallmesh.core.errors import (
 )
 from recallmesh.core.limits import MESSAGE_BYTES, REQUEST_ID_BYTES
 from recallmesh.core.once import Once, enter_once
-from recallmesh.core.principal import Right, current_principal, enter_principal
+from recallmesh.core.principal import Principal, Right, current_principal, enter_principal
 from recallmesh.core.text import name_violations
 from recallmesh.core.time import system_clock
+from recallmesh.rpc.allowance import Allowances
 from recallmesh.rpc.call import too_large
 from recallmesh.rpc.door import Door
 from recallmesh.rpc.entry import Entry
 from recallmesh.rpc.request import REQUEST_ID_KEY, enter_request, tenant_of
-from recallmesh.rpc.right import right_of
+from recallmesh.rpc.right import fills, right_of
 from recallmesh.rpc.status import status_from_error
 
 if TYPE_CHECKING:
@@ -203,8 +204,17 @@ class _Wrapped:
         if not principal.name or self._right is Right.MESH:
             await self._bounded(raw, context, send)
             return
-        with structlog.contextvars.bound_contextvars(caller=principal.name, tenant=tenant_of(context)):
+        tenant = tenant_of(context)
+        with structlog.contextvars.bound_contextvars(caller=principal.name, tenant=tenant), self._allowed(principal):
             await self._bounded(raw, context, send)
+
+    def _allowed(self, principal: Principal) -> AbstractContextManager[None]:
+        """Hold one of the places that the caller's tenant may have; the mesh's own processes have no bound."""
+        allowances = self._entry.allowances
+        if allowances is None or principal.tenant is None:
+            return nullcontext()
+        stream = bool(self._handler.request_streaming or self._handler.response_streaming)
+        return allowances.admit(principal.tenant, stream=stream, places=self._door.limits.places(stream=stream))
 
     async def _bounded(self, raw: Raw, context: Context, send: Send) -> None:
         takes, streams = self._handler.request_streaming, self._handler.response_streaming
@@ -235,8 +245,18 @@ class _Wrapped:
 
     def _parsed(self, raw: Raw, context: Context) -> Message | AsyncIterator[Message]:
         if isinstance(raw, bytes):
+            if (bounded := self._filling()) is not None:
+                allowances, tenant = bounded
+                allowances.retain(tenant, len(raw))
             return self._once(self._parse(raw), context)
         return self._each(raw, context)
+
+    def _filling(self) -> tuple[Allowances, str] | None:
+        """Return what bounds the size of what is sent, and the tenant; nothing where nothing does."""
+        allowances, tenant = self._entry.allowances, current_principal().tenant
+        if allowances is None or tenant is None or not fills(self._method):
+            return None
+        return allowances, tenant
 
     async def _each(self, raw: AsyncIterator[bytes], context: Context) -> AsyncIterator[Message]:
         """Yield what comes until the caller has said all, is silent for too long, or the process leaves."""
@@ -258,6 +278,9 @@ class _Wrapped:
                 part = coming.result()
                 if part is None:
                     return
+                if (bounded := self._filling()) is not None:
+                    allowances, tenant = bounded
+                    await allowances.retain_next(tenant, len(part))
                 yield self._once(self._parse(part), context)
         raise StoreUnavailable("the server leaves: send what was not answered again")
 

@@ -69,3 +69,8 @@ def right_of(path: str) -> Right:
 def is_internal(path: str) -> bool:
     """Tell whether a method is the mesh's own."""
     return RIGHTS.get(path) is Right.MESH
+
+
+def fills(path: str) -> bool:
+    """Tell whether what a method is sent fills banks: its size counts for what a tenant may retain."""
+    return right_of(path) is Right.RETAIN or path == f"/{PACKAGE}.BankService/ImportBank"

@@ -86,6 +86,12 @@ class Metrics:
             buckets=SECONDS,
             registry=self.registry,
         )
+        self.callers_refused = Counter(
+            "recallmesh_callers_refused_total",
+            "Calls refused for who made them: unauthenticated, forbidden, or the bound of the tenant that they met.",
+            ["why"],
+            registry=self.registry,
+        )
         self.http = Histogram(
             "recallmesh_http_seconds",
             "Time of one request at the JSON door; status 499 is of a client that left.",
@@ -140,6 +146,10 @@ class Metrics:
     def observe_rpc(self, method: str, code: str, seconds: float) -> None:
         """Count one finished RPC."""
         self.rpc.labels(method, code).observe(seconds)
+
+    def observe_refused(self, why: str) -> None:
+        """Count a call that was refused for who made it."""
+        self.callers_refused.labels(why).inc()
 
     def observe_http(self, method: str, status: int, seconds: float) -> None:
         """Count one finished request of HTTP."""
