@@ -30,6 +30,7 @@ from recallmesh.core.retain import Retainer, RetainItem, RetainRequest
 from recallmesh.mesh import Assembly, open_assembly
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
+from recallmesh.telemetry.metrics import Metrics
 
 SIZES = (1_000, 10_000, 100_000)
 BATCH = 1_000
@@ -115,7 +116,7 @@ async def model_ms(items: Sequence[RetainItem]) -> dict[int, float]:
     """Return how long the packaged model embeds what one item, and a page of them, have it embed."""
     texts = [str(item.content[0]) for item in items[:CALL]]
     found: dict[int, float] = {}
-    async with parts.open_embedder_here(load_settings()) as embedder:
+    async with parts.open_embedder_here(load_settings(), Metrics()) as embedder:
         for count in (1, CALL):
             both = (*texts[:count], *(f"{before}\n{text}" for before, text in pairwise(texts[:count])))
             clock = Clock()

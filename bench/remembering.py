@@ -11,6 +11,7 @@ from recallmesh.client import Client
 from recallmesh.core.encoder import Reranker, RerankerInfo
 from recallmesh.mesh import open_assembly
 from recallmesh.settings import Settings
+from recallmesh.telemetry.metrics import Metrics
 
 
 class RememberingReranker:
@@ -55,7 +56,7 @@ def _write(pairs: Path | None, held: dict[str, dict[str, float]]) -> None:
 @asynccontextmanager
 async def open_remembering(settings: Settings, pairs: Path | None = None) -> AsyncIterator[Client]:
     """Open the mesh in this process, with the settings' reranker remembering; ``pairs`` keeps it from run to run."""
-    async with parts.open_reranker_here(settings) as model:
+    async with parts.open_reranker_here(settings, Metrics()) as model:
         name = (await model.info()).fingerprint
         held = _read(pairs)
         scores: dict[str, float] = held.setdefault(name, {})

@@ -25,6 +25,7 @@ from recallmesh.core.encoder import Embedder
 from recallmesh.mesh import open_assembly
 from recallmesh.settings import Settings, load_settings
 from recallmesh.telemetry.log import set_up_logging
+from recallmesh.telemetry.metrics import Metrics
 
 SIZES = (1_000, 10_000)
 """Together some five minutes on two cores; a hundred thousand are left to who asks for them."""
@@ -40,7 +41,7 @@ async def open_embedder(settings: Settings, *, fake: bool) -> AsyncIterator[Embe
     if fake:
         yield HashedEmbedder()
         return
-    async with parts.open_embedder_here(settings) as embedder:
+    async with parts.open_embedder_here(settings, Metrics()) as embedder:
         yield embedder
 
 

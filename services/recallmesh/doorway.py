@@ -14,6 +14,7 @@ from recallmesh.rpc.listening import bound
 from recallmesh.rpc.tls import open_tls
 from recallmesh.serve import check_listen, host_of, limits_of, offer_metrics, stop_signal
 from recallmesh.settings import Settings
+from recallmesh.telemetry.loop_lag import loop_watched
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed_gateway import ObservedGateway
 from recallmesh.traces import open_tracing
@@ -24,6 +25,7 @@ async def serve_door(settings: Settings, started: Callable[[str], None]) -> None
     stop = stop_signal()
     async with AsyncExitStack() as stack:
         metrics = Metrics(await stack.enter_async_context(open_tracing(settings.tracing, ("door",))))
+        await stack.enter_async_context(loop_watched(metrics))
         listens = await stack.enter_async_context(open_door(settings, metrics))
         offer_metrics(settings.serve.metrics_port, settings.door.listen, metrics)
         started(listens)

@@ -241,7 +241,7 @@ class Assembly:
         elif address:
             embedder = RemoteEmbedder(await self._channel(address))
         else:
-            embedder = await self._enter(parts.open_embedder_here(self.settings))
+            embedder = await self._enter(parts.open_embedder_here(self.settings, self.metrics))
         return ObservedEmbedder(embedder, timeout_s=self.settings.embedder.timeout_s, metrics=self.metrics, at=address)
 
     async def _open_reranker(self) -> Reranker | None:
@@ -254,7 +254,7 @@ class Assembly:
         elif self.settings.reranker.backend == "none":
             return None
         else:
-            reranker = await self._enter(parts.open_reranker_here(self.settings))
+            reranker = await self._enter(parts.open_reranker_here(self.settings, self.metrics))
         return ObservedReranker(reranker, timeout_s=self.settings.reranker.timeout_s, metrics=self.metrics, at=address)
 
     async def _open_recaller(self) -> Recaller:
@@ -270,6 +270,8 @@ class Assembly:
                 embedder=await self.embedder(),
                 reranker=await self.reranker(),
                 tokens=await self._tokens(),
+                metrics=self.metrics,
+                serves=bool(self.hosted),
             )
             recaller = await self._enter(opening)
         return ObservedRecaller(recaller, timeout_s=self.settings.recall.timeout_s, metrics=self.metrics, at=address)

@@ -25,6 +25,7 @@ from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.store import KeywordStore
 from recallmesh.settings import Settings
 from recallmesh.telemetry.metrics import Metrics
+from recallmesh.telemetry.model import ModelWatch
 from recallmesh.telemetry.store import observed_store
 
 if TYPE_CHECKING:
@@ -58,24 +59,29 @@ def token_counter() -> TokenCounter:
 
 
 @asynccontextmanager
-async def open_embedder_here(settings: Settings) -> AsyncIterator[Embedder]:
+async def open_embedder_here(settings: Settings, metrics: Metrics) -> AsyncIterator[Embedder]:
     """Load the bi-encoder."""
     from recallmesh.embedder.onnx import open_onnx_embedder
 
     own = settings.embedder
     async with open_onnx_embedder(
-        own.model_dir, threads=own.threads, queue=own.queue, cached_queries=own.cached_queries
+        own.model_dir,
+        threads=own.threads,
+        queue=own.queue,
+        cached_queries=own.cached_queries,
+        watch=ModelWatch("embedder", metrics),
     ) as embedder:
         yield embedder
 
 
 @asynccontextmanager
-async def open_reranker_here(settings: Settings) -> AsyncIterator[Reranker]:
+async def open_reranker_here(settings: Settings, metrics: Metrics) -> AsyncIterator[Reranker]:
     """Load the cross-encoder."""
     from recallmesh.reranker.onnx import open_onnx_reranker
 
     own = settings.reranker
-    async with open_onnx_reranker(own.model_dir, threads=own.threads, queue=own.queue) as reranker:
+    watch = ModelWatch("reranker", metrics)
+    async with open_onnx_reranker(own.model_dir, threads=own.threads, queue=own.queue, watch=watch) as reranker:
         yield reranker
 
 
@@ -264,9 +270,12 @@ async def open_recaller(
     embedder: Embedder,
     reranker: Reranker | None,
     tokens: TokenCounter,
+    metrics: Metrics,
+    serves: bool,
 ) -> AsyncIterator[Recaller]:
-    """Make the orchestrator, with threads for reading queries."""
+    """Make the orchestrator, with threads for reading queries; a process that ``serves`` it logs slow recalls."""
     from recallmesh.recall.orchestrator import Orchestrator
+    from recallmesh.recall.slow import SlowLog
     from recallmesh.recall.times import open_times
     from recallmesh.when.reader import GrammarTimeReader
 
@@ -282,6 +291,12 @@ async def open_recaller(
             # In one process the graph's question is at the vectors first.
             defaults=replace(
                 settings.recall.defaults(), head_start_s=settings.recall.head_start_s if settings.graph.address else 0.0
+            ),
+            slow=SlowLog(
+                (settings.recall.slow_s or None) if serves else None,
+                texts=settings.recall.slow_texts,
+                on_phases=metrics.observe_phases,
+                on_slow=metrics.recall_slow.inc,
             ),
         )
 

@@ -3,11 +3,11 @@
 
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from recallmesh.core.arm import Arm, ArmName
@@ -31,6 +31,7 @@ from recallmesh.telemetry.tracing import Attributes
 
 if TYPE_CHECKING:
     from recallmesh.retain.outbox import Delivering
+    from recallmesh.retain.posting import Failure
     from recallmesh.retain.webhooks import PostingOne
 
 
@@ -54,6 +55,7 @@ async def open_retainer(
     from recallmesh.retain.fan_out import FanOut
     from recallmesh.retain.httpcore2 import open_httpcore_poster
     from recallmesh.retain.jobs import JobWorker
+    from recallmesh.retain.lag import LagClock
     from recallmesh.retain.outbox import OutboxWorker
     from recallmesh.retain.repair import Repairer
     from recallmesh.retain.retainer import MeshRetainer
@@ -72,7 +74,7 @@ async def open_retainer(
         poll_s=own.outbox_poll_s,
         batch=own.outbox_batch,
         lease_s=own.outbox_lease_s,
-        delivering=_delivering(guard),
+        delivering=_delivering(guard, metrics),
     )
     wakes: list[Callable[[], None]] = [outbox.wake]
 
@@ -131,6 +133,7 @@ async def open_retainer(
         on_begun=jobs.wake,
         observe=metrics.observe_backlog,
     )
+    lag = LagClock(ledger, now=system_clock, outbox=metrics.observe_outbox, operations=metrics.observe_operations)
     async with open_httpcore_poster(private=settings.events.webhook_private) as poster:
         webhooks = WebhookWorker(
             ledger,
@@ -140,9 +143,9 @@ async def open_retainer(
             random=random.random,
             attempts=settings.events.webhook_attempts,
             poll_s=own.outbox_poll_s,
-            posting=_posting(guard),
+            posting=_posting(guard, metrics),
         )
-        async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run, clock.run):
+        async with running(guard, outbox.run, jobs.run, webhooks.run, expiry.run, clock.run, lag.run):
             yield retainer
 
 
@@ -164,20 +167,26 @@ def _guarded(guard: Guard, kind: OperationKind, handler: Handler) -> Handler:
     )
 
 
-def _delivering(guard: Guard) -> "Delivering":
+def _delivering(guard: Guard, metrics: Metrics) -> "Delivering":
     def about(name: ArmName, rows: Sequence[OutboxRow]) -> Attributes:
         attempts = max(row.attempts for row in rows)
         return {PART: name.value, BANK_UID: rows[0].bank_uid, ITEMS: len(rows), ATTEMPTS: attempts}
 
-    return lambda name, rows, work: guard.run(
-        "deliver", work, asked=partial(about, name, rows), origins=(row.origin for row in rows)
-    )
+    async def deliver(name: ArmName, rows: Sequence[OutboxRow], work: Coroutine[Any, Any, None]) -> None:
+        origins = (row.origin for row in rows)
+        await guard.run("deliver", work, asked=partial(about, name, rows), origins=origins)
+        metrics.outbox_delivered.labels(name.value).inc(len(rows))
+
+    return deliver
 
 
-def _posting(guard: Guard) -> "PostingOne":
+def _posting(guard: Guard, metrics: Metrics) -> "PostingOne":
     def about(webhook: Webhook, event: Event) -> Attributes:
         return {WEBHOOK_ID: webhook.id, EVENT_ID: event.id, ATTEMPTS: webhook.failed_attempts}
 
-    return lambda webhook, event, work: guard.run(
-        "post", work, asked=partial(about, webhook, event), origins=(event.origin,)
-    )
+    async def post(webhook: Webhook, event: Event, work: Coroutine[Any, Any, "Failure | None"]) -> "Failure | None":
+        failure = await guard.run("post", work, asked=partial(about, webhook, event), origins=(event.origin,))
+        metrics.webhook_posts.labels("delivered" if failure is None else "failed").inc()
+        return failure
+
+    return post

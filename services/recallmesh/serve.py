@@ -41,6 +41,7 @@ from recallmesh.rpc.server import RunningServer, open_server
 from recallmesh.rpc.tls import open_tls
 from recallmesh.rpc.vectors import host_vectors
 from recallmesh.settings import ServeSettings, Settings
+from recallmesh.telemetry.loop_lag import loop_watched
 from recallmesh.telemetry.metrics import Metrics
 
 PASSING = (StoreUnavailable, EmbeddingMismatch, NotReady, ArmTimeout, ConflictingWrite)
@@ -130,6 +131,10 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
                 grace_s=own.grace_s,
             )
         )
+        await stack.enter_async_context(loop_watched(assembly.metrics))
+        assembly.metrics.watch_in_flight("call", lambda: server.door.calls, own.in_flight)
+        assembly.metrics.watch_in_flight("stream", lambda: server.door.streams, own.streams)
+        assembly.metrics.unready.set_function(lambda: server.readiness.unready)
         offer_metrics(settings.serve.metrics_port, own.listen, assembly.metrics)
         building = asyncio.create_task(_build(assembly, hosted, server))
         try:

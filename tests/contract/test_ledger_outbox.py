@@ -9,11 +9,13 @@ from contract.ledger_bed import ARMS, LATER, MINUTE, NOW, Bed, backend, bed, chu
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import BankNotFound, OperationNotFound, RequestIdReused
+from recallmesh.core.event import EventFilter
 from recallmesh.core.job import Standing
 from recallmesh.core.ledger import MemoryEdit
 from recallmesh.core.memory import MemoryState
 from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.core.page import PageRequest
+from recallmesh.core.trace_context import TraceContext, tracing
 from recallmesh.core.write import OutboxAction, RequestRecord
 
 __all__ = ["backend", "bed"]
@@ -328,3 +330,37 @@ async def test_rows_of_a_very_large_write_are_settled_at_once(bed: Bed):
     beyond_any_limit_on_parameters = tuple(range(max(own) + 1, max(own) + 300_000))
     await bed.ledger.settle_outbox(own + beyond_any_limit_on_parameters)
     assert (await bed.stats()).pending == 0
+
+
+async def test_operations_that_have_not_ended_are_counted_by_kind_with_the_age_of_the_oldest(bed: Bed):
+    ledger = bed.ledger
+    assert await ledger.operation_lag(NOW) == ()
+    await ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW)
+    await ledger.submit(bed.uid, OperationKind.RETAIN, b"", 1, NOW + MINUTE)
+    await ledger.submit(bed.uid, OperationKind.REPAIR, b"", 1, NOW + MINUTE)
+    repair = await ledger.lease_job("w", (OperationKind.REPAIR,), lease=MINUTE, now=NOW + MINUTE)
+    later = NOW + 3 * MINUTE
+    assert await ledger.operation_lag(later) == (
+        (OperationKind.REPAIR, 1, 2 * MINUTE),
+        (OperationKind.RETAIN, 2, 3 * MINUTE),
+    )
+    await ledger.finish_job(repair.operation.id, "w", at=later)
+    assert [kind for kind, *_ in await ledger.operation_lag(later)] == [OperationKind.RETAIN]
+
+
+async def test_what_is_left_for_later_keeps_the_trace_of_what_wrote_it(bed: Bed):
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with tracing(TraceContext(parent)):
+        commit = await bed.write("doc", chunk("a", "a1"))
+        await bed.ledger.submit(bed.uid, OperationKind.REPAIR, b"", 1, NOW)
+        await bed.ledger.ask_again(bed.uid, NOW)
+    await bed.ledger.edit_memory(bed.uid, commit.added[0].id, MemoryEdit(text="new", tokens=1), ARMS, NOW)
+    assert {row.origin for row in await bed.ledger.own_outbox(commit.write_id)} <= {parent}
+    assert {row.origin for row in await bed.lease()} == {""}
+    job = await bed.ledger.lease_job("w", (OperationKind.REPAIR,), lease=MINUTE, now=NOW)
+    assert job.origin == parent
+    assert await bed.ledger.start_consolidations(LATER) == 1
+    due = await bed.ledger.lease_job("w", (OperationKind.CONSOLIDATE,), lease=MINUTE, now=LATER)
+    assert due.origin == parent
+    page = await bed.ledger.list_events(bed.uid, EventFilter(), PageRequest(10))
+    assert [event.origin for event in page.rows] == [parent]

@@ -130,6 +130,8 @@ async def bank(request, tmp_path_factory) -> AsyncIterator[Bank]:
             embedder=await assembly.embedder(),
             reranker=None,
             tokens=BpeTokenCounter(),
+            metrics=assembly.metrics,
+            serves=True,
         )
         heedless = await assembly.stack.enter_async_context(opening)
         hosted = (host_recaller(faces.recaller), host_admin(faces.admin), host_arms(arms))

@@ -16,6 +16,7 @@ from recallmesh.core.time import Occurrence, Precision, Window
 from recallmesh.core.when import TimeReading
 from recallmesh.recall.orchestrator import Orchestrator
 from recallmesh.recall.plan import RecallDefaults
+from recallmesh.recall.slow import SlowLog
 
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
 REF = BankRef("b1")
@@ -166,6 +167,7 @@ class Mesh:
     times: FakeTimes = field(default_factory=FakeTimes)
     # What the fake keyword arm's scores say would count beside the reranker; a test that wants that says so.
     defaults: RecallDefaults = field(default_factory=lambda: RecallDefaults(keyword_weight=0.0))
+    slow: SlowLog | None = None
 
     def recaller(self) -> Orchestrator:
         return Orchestrator(
@@ -177,6 +179,7 @@ class Mesh:
             tokens=WordTokens(),
             now=lambda: NOW,
             defaults=self.defaults,
+            slow=self.slow,
         )
 
     async def recall(self, query: str = "what happened", **fields):

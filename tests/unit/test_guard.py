@@ -3,6 +3,7 @@
 import asyncio
 import io
 import sys
+from datetime import timedelta
 
 import pytest
 import structlog
@@ -12,6 +13,7 @@ from recallmesh.core.arm import ArmName, ArmQuery, Hit
 from recallmesh.core.bank import BankRef
 from recallmesh.core.deadline import remaining, within
 from recallmesh.core.errors import ArmTimeout, BankNotFound, InternalFault, OperationNotFound
+from recallmesh.core.recall import ArmReport, PartReport, PartState, RecallAnswer, RecallProgress, RecallStage
 from recallmesh.telemetry.guard import Guard
 from recallmesh.telemetry.log import set_up_logging
 from recallmesh.telemetry.metrics import Metrics
@@ -47,15 +49,20 @@ async def slow_inside():
 async def test_a_call_within_its_time_returns_and_is_counted():
     metrics = Metrics()
     assert await Guard("keyword", timeout_s=5, metrics=metrics).run("search", soon()) == 42
-    assert value(metrics, "recallmesh_port_call_seconds_count", part="keyword", method="search") == 1
-    assert value(metrics, "recallmesh_port_failures_total", part="keyword", method="search", reason="INTERNAL") is None
+    assert value(metrics, "recallmesh_port_call_seconds_count", part="keyword", method="search", place="here") == 1
+    assert (
+        value(
+            metrics, "recallmesh_port_failures_total", part="keyword", method="search", place="here", reason="INTERNAL"
+        )
+        is None
+    )
 
 
 async def test_a_call_beyond_its_time_is_a_timeout_and_is_counted_by_reason():
     metrics = Metrics()
     with pytest.raises(ArmTimeout, match="keyword did not answer within its deadline"):
         await Guard("keyword", timeout_s=0.01, metrics=metrics).run("search", never())
-    labels = {"part": "keyword", "method": "search"}
+    labels = {"part": "keyword", "method": "search", "place": "here"}
     assert value(metrics, "recallmesh_port_failures_total", reason="DEADLINE_EXCEEDED", **labels) == 1
     assert value(metrics, "recallmesh_port_call_seconds_count", **labels) == 1
 
@@ -86,7 +93,12 @@ async def test_a_bug_leaves_as_an_internal_fault_and_the_log_has_the_rest():
     assert [(line["event"], line["part"], line["exc_info"]) for line in logs] == [
         ("port call failed", "keyword", caught.value.__cause__)
     ]
-    assert value(metrics, "recallmesh_port_failures_total", part="keyword", method="search", reason="INTERNAL") == 1
+    assert (
+        value(
+            metrics, "recallmesh_port_failures_total", part="keyword", method="search", place="here", reason="INTERNAL"
+        )
+        == 1
+    )
 
 
 async def test_a_mesh_error_passes_as_it_is():
@@ -127,7 +139,7 @@ async def test_a_stream_within_its_time_is_passed_on_and_counted_as_one_call():
     guard = Guard("recall", timeout_s=5, metrics=metrics)
     assert [row async for row in guard.stream("stream", rows())] == [1, 42]
     assert rows.closed == 1
-    assert value(metrics, "recallmesh_port_call_seconds_count", part="recall", method="stream") == 1
+    assert value(metrics, "recallmesh_port_call_seconds_count", part="recall", method="stream", place="here") == 1
 
 
 async def test_the_deadline_of_a_stream_holds_for_the_whole_and_is_not_the_listeners():
@@ -158,7 +170,7 @@ async def test_a_stream_that_goes_wrong_ends_as_a_call_would_and_is_left(work, e
         await anext(stream)
     assert told == [1]
     assert rows.closed == 1
-    labels = {"part": "recall", "method": "stream"}
+    labels = {"part": "recall", "method": "stream", "place": "here"}
     assert value(metrics, "recallmesh_port_call_seconds_count", **labels) == 1
     assert value(metrics, "recallmesh_port_failures_total", reason=reason, **labels) == 1
 
@@ -171,16 +183,30 @@ async def test_to_close_a_stream_leaves_what_it_passes_on():
     assert rows.closed == 1
 
 
-async def test_an_observed_recaller_streams_as_the_recaller_does():
+async def test_an_observed_recaller_streams_as_the_recaller_does_and_counts_the_answer_that_counts():
+    silent = ArmReport(ArmName.GRAPH, PartState.TIMED_OUT, latency=timedelta(seconds=2))
+    answer = RecallAnswer((), (silent,), (PartReport("reranker", PartState.OK),), tokens=7)
+    told = [RecallProgress(RecallStage.FUSED, answer), RecallProgress(RecallStage.FINAL, answer)]
+
     class Two:
-        async def stream(self, request):
-            yield request
-            yield "final"
+        async def stream(self, _request):
+            for progress in told:
+                yield progress
 
     metrics = Metrics()
     recaller = ObservedRecaller(Two(), timeout_s=5, metrics=metrics)
-    assert [told async for told in recaller.stream("question")] == ["question", "final"]
-    assert value(metrics, "recallmesh_port_call_seconds_count", part="recall", method="stream") == 1
+    assert [progress async for progress in recaller.stream("question")] == told
+    labels = {"part": "recall", "method": "stream", "place": "here"}
+    assert value(metrics, "recallmesh_port_call_seconds_count", **labels) == 1
+    assert value(metrics, "recallmesh_recall_arms_total", arm="graph", state="timed_out") == 1
+    assert value(metrics, "recallmesh_recall_arm_seconds_sum", arm="graph") == 2
+    assert value(metrics, "recallmesh_recall_models_total", part="reranker", state="ok") == 1
+    assert value(metrics, "recallmesh_recall_tokens_sum") == 7
+    there = Metrics()
+    remote = ObservedRecaller(Two(), timeout_s=5, metrics=there, at="recall:7070")
+    assert [progress async for progress in remote.stream("question")] == told
+    assert value(there, "recallmesh_port_call_seconds_count", **labels | {"place": "there"}) == 1
+    assert value(there, "recallmesh_recall_tokens_count") == 0
 
 
 class OneHit:
@@ -195,8 +221,8 @@ async def test_an_observed_arm_counts_its_hits_and_bounds_its_searches_alone():
     metrics = Metrics()
     arm = ObservedArm(OneHit(), name=ArmName.KEYWORD, timeout_s=0.01, metrics=metrics)
     assert await arm.search(ArmQuery("u1", "q")) == (Hit("m1", 1.0),)
-    assert value(metrics, "recallmesh_arm_hits_sum", arm="keyword") == 1
-    assert value(metrics, "recallmesh_arm_search_seconds_count", arm="keyword") == 1
+    assert value(metrics, "recallmesh_arm_hits_sum", arm="keyword", place="here") == 1
+    assert value(metrics, "recallmesh_arm_search_seconds_count", arm="keyword", place="here") == 1
     await arm.index("u1", ())
 
 
@@ -237,7 +263,7 @@ async def test_observed_administration_bounds_each_call_and_hides_its_bugs():
         await admin.get_bank(BankRef("b1"))
     with pytest.raises(ArmTimeout, match="bank did not answer"):
         await admin.bank_stats(BankRef("b1"))
-    assert value(metrics, "recallmesh_port_call_seconds_count", part="bank", method="get_bank") == 1
+    assert value(metrics, "recallmesh_port_call_seconds_count", part="bank", method="get_bank", place="here") == 1
 
 
 @pytest.mark.parametrize(("operation_id", "error"), [("bug", InternalFault), ("o1", OperationNotFound)])

@@ -427,8 +427,9 @@ async def test_what_a_model_costs_is_counted():
     count = metrics.registry.get_sample_value
     assert count("recallmesh_language_model_tokens_total", {"model": "small-1"}) == 70
     for part, method in (("extractor", "extract"), ("language_model", "answer")):
-        assert count("recallmesh_port_call_seconds_count", {"part": part, "method": method}) == 2
-        failed = {"part": part, "method": method, "reason": "NOT_READY"}
+        called = {"part": part, "method": method, "place": "here"}
+        assert count("recallmesh_port_call_seconds_count", called) == 2
+        failed = called | {"reason": "NOT_READY"}
         assert count("recallmesh_port_failures_total", failed) == 1
 
 

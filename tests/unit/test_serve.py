@@ -182,4 +182,11 @@ async def test_metrics_are_offered_on_a_port_of_their_own(tmp_path):
         told = await reader.read()
         writer.close()
         await writer.wait_closed()
-    assert b"recallmesh_rpc_seconds" in told
+    for line in (
+        b"recallmesh_rpc_seconds",
+        b'recallmesh_rpc_in_flight{kind="call"} 0.0',
+        b'recallmesh_rpc_in_flight_limit{kind="call"} 64.0',
+        b"recallmesh_unready_services",
+        b"process_resident_memory_bytes",
+    ):
+        assert line in told

@@ -190,3 +190,28 @@ async def test_closing_fails_what_waits_and_refuses_what_comes():
         await pool.run(gate, [1])
     with pytest.raises(StoreUnavailable):
         pool.check()
+
+
+async def test_a_watch_is_told_who_waits_how_long_and_how_long_the_work_took():
+    class Watch:
+        def __init__(self):
+            self.waiting, self.items = [], []
+
+        def queued(self, waiting):
+            self.waiting.append(waiting)
+
+        def done(self, waited_s, ran_s):
+            self.items.append((waited_s, ran_s))
+
+    gate, watch, clock = Gate(), Watch(), itertools.count()
+    pool = WorkerPool("test", threads=1, queue=100, now=lambda: next(clock), watch=watch)
+    running = asyncio.create_task(pool.run(gate, range(5)))
+    await asyncio.sleep(0)
+    assert watch.waiting == [3]
+    gate.open()
+    await running
+    assert watch.waiting[-1] == 0
+    assert len(watch.items) == 5
+    assert all(waited > 0 and ran > 0 for waited, ran in watch.items)
+    assert watch.items[-1][0] > watch.items[0][0]
+    await pool.close()

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 from recallmesh.cli.guide import table, tuning_page
 from recallmesh.core import limits
 from recallmesh.settings import PREFIX, Settings, default_data
+from recallmesh.telemetry.metrics import Described, Metrics
 
 DOCS = Path(__file__).parents[3] / "docs"
 MADE = "<!-- Made by `make gen` from the code; not to be edited. -->"
@@ -39,6 +40,17 @@ LIMITS = """\
 A request beyond one of these is refused with `INVALID_ARGUMENT`, and the error names the field and the limit.
 They are the same in every mode and cannot be set.
 """
+METRICS = """\
+# Metrics
+
+What a process tells Prometheus on `RECALLMESH_SERVE__METRICS_PORT`. No label has a bank, a tenant or a caller in it:
+each has as many values as the code has names. How to read them: [observability.md](observability.md).
+"""
+UNITS = {"_seconds": "seconds", "_tokens": "tokens", "_hits": "hits", "_texts": "texts or pairs", "_info": ""}
+"""What a metric is measured in, by the end of its name; the others count."""
+PROCESS = """
+`process_…` (processor seconds, resident bytes, open files, start time) are Prometheus' own, of the same process.
+"""
 WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Path: "path", SecretStr: "secret"}
 BOUNDS = {"gt": "> {}", "ge": "≥ {}", "lt": "< {}", "le": "≤ {}", "pattern": "matches `{}`"}
 
@@ -49,7 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is not up to date")
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of the pages")
     words = parser.parse_args(arguments)
-    made = {"settings.md": settings_page(), "limits.md": limits_page(), "tuning.md": tuning_page(MADE)}
+    made = {
+        "settings.md": settings_page(),
+        "limits.md": limits_page(),
+        "tuning.md": tuning_page(MADE),
+        "metrics.md": metrics_page(),
+    }
     pages = {words.docs / name: page for name, page in made.items()}
     stale = [path for path, page in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != page]
     for path in stale:
@@ -86,6 +103,20 @@ def limits_page() -> str:
     notes = docstrings(limits)
     rows = [(f"`{name}`", f"{getattr(limits, name):,}", note) for name, note in notes.items()]
     return "\n".join((MADE, LIMITS, table((("limit", "value", "meaning"), *rows))))
+
+
+def metrics_page() -> str:
+    """Return the page of metrics."""
+    rows = [
+        (f"`{one.name}`", one.kind, _unit(one), ", ".join(f"`{label}`" for label in one.labels), one.meaning)
+        for one in sorted(Metrics().described, key=lambda one: one.name)
+    ]
+    return "\n".join((MADE, METRICS, table((("metric", "type", "unit", "labels", "meaning"), *rows)), PROCESS.lstrip()))
+
+
+def _unit(metric: Described) -> str:
+    name = metric.name.removesuffix("_total")
+    return next((unit for end, unit in UNITS.items() if name.endswith(end)), "1")
 
 
 def docstrings(owner: type | ModuleType) -> dict[str, str]:

@@ -12,7 +12,7 @@ from recallmesh.embedder.calibration import SAMPLE, background
 from recallmesh.embedder.card import BGE_SMALL_EN, EmbedderCard
 from recallmesh.onnx.files import fingerprint, model_files
 from recallmesh.onnx.model import OnnxModel, load_model
-from recallmesh.onnx.pool import WorkerPool, open_pool
+from recallmesh.onnx.pool import UNWATCHED, PoolWatch, WorkerPool, open_pool
 from recallmesh.onnx.text import well_formed
 
 PACKAGED = "bge_small_en"
@@ -85,6 +85,7 @@ async def open_onnx_embedder(
     threads: int = 0,
     queue: int = 4096,
     cached_queries: int = 256,
+    watch: PoolWatch = UNWATCHED,
 ) -> AsyncIterator[Embedder]:
     """Open the model of a directory, or the packaged one.
 
@@ -94,7 +95,7 @@ async def open_onnx_embedder(
     """
     files = model_files(model_dir, packaged=PACKAGED)
     card = files.card(EmbedderCard) or (EmbedderCard() if model_dir else BGE_SMALL_EN)
-    async with open_pool("embedder", threads=threads, queue=queue) as pool:
+    async with open_pool("embedder", threads=threads, queue=queue, watch=watch) as pool:
         model = await load_model(files)
         info = await asyncio.to_thread(_describe, model, card, card.name or files.directory.name)
         embedder = OnnxEmbedder(model, card, info, pool)

@@ -61,12 +61,15 @@ class Assembly:
             chunks = await source.chunks(self._ledger, self._tokens, uid, best, request.chunk_tokens or 0, request.tags)
             shown = [each.memory for each in memories]
             facts = await source.source_facts(self._ledger, uid, shown, request.source_tokens or 0, request.tags)
-        account = None
-        if request.trace:
+        account, slow = None, call.account is not None and call.account.is_slow()
+        if request.trace or slow:
             evidence = _evidence(call, stages)
             evidence.fates = _fates(stages.rows, passing, considered, packed)
             evidence.beyond_limit = _beyond_limit(considered, packed, request.limit)
             account = trace(evidence, call.watch.phases())
+        if call.account is not None:
+            call.account.trace = account if slow else None
+            call.account.done = call.account.clock()
         return RecallAnswer(
             memories=memories,
             arms=found.arms,
@@ -76,7 +79,7 @@ class Assembly:
             tokens=packed.tokens,
             chunks=chunks,
             source_facts=facts.memories,
-            trace=account,
+            trace=account if request.trace else None,
             source_facts_omitted=facts.omitted,
         )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from math import inf
 from typing import Protocol
@@ -19,7 +20,7 @@ from recallmesh.core.tuning import EffectiveTuning, RecallTuning
 from recallmesh.core.when import QueryTimes
 from recallmesh.recall import boosts, brief, plan, question, source
 from recallmesh.recall.assembly import Assembly, Stages, recalled
-from recallmesh.recall.call import Call
+from recallmesh.recall.call import Account, Call
 from recallmesh.recall.candidates import Candidates, read
 from recallmesh.recall.effective import effective
 from recallmesh.recall.fanout import FanOut, Found, Search
@@ -30,6 +31,7 @@ from recallmesh.recall.plan import RecallDefaults
 from recallmesh.recall.prelude import open_prelude
 from recallmesh.recall.ranking import rank
 from recallmesh.recall.rerank import Reranking, rerank, unasked
+from recallmesh.recall.slow import SlowLog
 from recallmesh.recall.standing import Context, Standings
 from recallmesh.recall.stopwatch import Stopwatch
 from recallmesh.recall.waves import Waves
@@ -53,8 +55,10 @@ class Orchestrator:
         tokens: TokenCounter,
         now: Clock,
         defaults: RecallDefaults,
+        slow: SlowLog | None = None,
     ) -> None:
         """Take the parts; ``embedder`` and ``reranker`` may be absent for good."""
+        self._slow = slow or SlowLog()
         self._ledger = ledger
         self._fanout = FanOut(arms, embedder, head_start_s=defaults.head_start_s)
         self._assembly = Assembly(ledger, tokens)
@@ -68,11 +72,18 @@ class Orchestrator:
 
     async def recall(self, request: RecallRequest) -> RecallAnswer:
         """Search by every arm, fuse, rerank, score and pack (see ``Recaller``)."""
-        return await self._settled(*await self._search(request))
+        with self._slow.watching(request) as account:
+            return await self._settled(*await self._search(request, account))
 
     async def stream(self, request: RecallRequest) -> AsyncGenerator[RecallProgress, None]:
         """Answer in fused order as soon as the arms are in, then reranked (see ``Recaller``)."""
-        call, found = await self._search(request)
+        with self._slow.watching(request) as account:
+            async with aclosing(self._stream(request, account)) as told:
+                async for progress in told:
+                    yield progress
+
+    async def _stream(self, request: RecallRequest, account: Account) -> AsyncGenerator[RecallProgress, None]:
+        call, found = await self._search(request, account)
         if not self._reranks(call):
             yield RecallProgress(RecallStage.FINAL, await self._settled(call, found))
             return
@@ -81,7 +92,7 @@ class Orchestrator:
             with call.watch.phase("provisional"):
                 early = await self._answer(call.provisional(), found, order)
         except Overtaken:
-            call, found = await self._search(request, again=True)
+            call, found = await self._search(request, account, again=True)
             order = self._fuse(call, found)
             early = await self._answer(call.provisional(), found, order)
         call = replace(call, again=True)
@@ -107,10 +118,12 @@ class Orchestrator:
         try:
             return await self._answer(call, found, self._fuse(call, found))
         except Overtaken:
-            call, found = await self._search(call.request, again=True)
+            call, found = await self._search(call.request, call.account, again=True)
             return await self._answer(call, found, self._fuse(call, found))
 
-    async def _search(self, request: RecallRequest, *, again: bool = False) -> tuple[Call, Found]:
+    async def _search(
+        self, request: RecallRequest, account: Account | None, *, again: bool = False
+    ) -> tuple[Call, Found]:
         """Read the query, find the bank and ask the arms; the first two at once."""
         watch = Stopwatch()
         begun = asyncio.get_running_loop().time()
@@ -132,9 +145,14 @@ class Orchestrator:
                 bank = await self._ledger.get_bank(request.bank)
             tuning = plan.resolve(request.tuning, bank.config.recall, self._defaults)
             hits = plan.budget_hits(request.budget, request.max_tokens, tuning)
-            call = Call(request, asked, bank, tuning, hits, begun, seconds, watch, again)
+            call = Call(request, asked, bank, tuning, hits, begun, seconds, watch, again, account)
+            if account is not None:
+                account.call = call
             with watch.phase("arms"):
-                return call, await self._fanout.search(self._wanted(call), prelude)
+                found = await self._fanout.search(self._wanted(call), prelude)
+            if account is not None:
+                account.found = found
+            return call, found
 
     def _wanted(self, call: Call) -> Search:
         floors = call.tuning.min_scores
@@ -174,6 +192,8 @@ class Orchestrator:
     async def _answer(self, call: Call, found: Found, order: Order) -> RecallAnswer:
         answer = await self._answer_in_brief(call, found, order)
         if answer is not None:
+            if call.account is not None:
+                call.account.done = call.account.clock()
             return answer
         with call.watch.phase("read"):
             candidates = await self._read(call, order)

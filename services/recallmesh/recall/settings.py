@@ -43,6 +43,11 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     head_start_s: float = Field(default=_OURS.head_start_s, ge=0, le=0.1)
     """Seconds that the semantic arm's question to the vectors waits for that of a graph arm which is a service of its
     own: that one comes by way of another process, and takes longest of all. 0: it does not wait."""
+    slow_s: float = Field(default=5.0, ge=0)
+    """Seconds over which a recall is logged as slow, with its trace, by a process that serves it; at most one in five
+    seconds. 0: none is."""
+    slow_texts: bool = False
+    """Whether what is logged of a slow recall holds the question and the memories' texts."""
     query_tokens: PositiveInt = _OURS.query_tokens
     """The longest query, in tokens."""
     arms: frozenset[ArmName] = _OURS.arms
@@ -129,5 +134,6 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
 
     def defaults(self) -> RecallDefaults:
         """Return them as the orchestrator takes them."""
-        values = {name: getattr(self, name) for name in type(self).model_fields if name != "address"}
+        other = {"address", "slow_s", "slow_texts"}
+        values = {name: getattr(self, name) for name in type(self).model_fields if name not in other}
         return RecallDefaults(**values)

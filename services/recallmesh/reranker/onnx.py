@@ -8,7 +8,7 @@ from pathlib import Path
 from recallmesh.core.encoder import Reranker, RerankerInfo
 from recallmesh.onnx.files import fingerprint, model_files
 from recallmesh.onnx.model import OnnxModel, load_model
-from recallmesh.onnx.pool import WorkerPool, open_pool
+from recallmesh.onnx.pool import UNWATCHED, PoolWatch, WorkerPool, open_pool
 from recallmesh.reranker.card import MS_MARCO_MINILM, RerankerCard
 from recallmesh.reranker.passage import Pair, Pairing
 
@@ -59,7 +59,7 @@ class OnnxReranker:
 
 @asynccontextmanager
 async def open_onnx_reranker(
-    model_dir: Path | None = None, *, threads: int = 0, queue: int = 4096
+    model_dir: Path | None = None, *, threads: int = 0, queue: int = 4096, watch: PoolWatch = UNWATCHED
 ) -> AsyncIterator[Reranker]:
     """Open the model of a directory, or the packaged one.
 
@@ -70,7 +70,7 @@ async def open_onnx_reranker(
     files = model_files(model_dir, packaged=PACKAGED)
     card = files.card(RerankerCard) or (RerankerCard() if model_dir else MS_MARCO_MINILM)
     name = card.name or files.directory.name
-    async with open_pool("reranker", threads=threads, queue=queue) as pool:
+    async with open_pool("reranker", threads=threads, queue=queue, watch=watch) as pool:
         model = await load_model(files)
         info = RerankerInfo(
             name=name,

@@ -84,6 +84,10 @@ class JobLedger(Protocol):
         """Mark an operation succeeded (no error) or failed, unless the worker holds it no more."""
         ...
 
+    async def operation_lag(self, now: datetime) -> tuple[tuple[OperationKind, int, timedelta], ...]:
+        """Return per kind the number of operations that have not ended, and the age of the oldest."""
+        ...
+
     async def return_job(
         self, operation_id: str, worker: str, *, error: str = "", due: datetime, at: datetime, begun: bool = True
     ) -> None:

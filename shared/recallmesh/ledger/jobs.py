@@ -3,13 +3,13 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, update
 
 from recallmesh.core.job import Job, Standing
 from recallmesh.core.operation import OperationKind, OperationState
 from recallmesh.ledger.banks import bank_of
 from recallmesh.ledger.database import Database
-from recallmesh.ledger.moment import to_us
+from recallmesh.ledger.moment import from_us, to_us
 from recallmesh.ledger.operations import operation_of
 from recallmesh.ledger.rows import pack
 from recallmesh.ledger.schema import banks, operations
@@ -76,6 +76,23 @@ class SqlJobs:
         if not begun:
             change["attempts"] = operations.c.attempts - 1
         await self._let_go(operation_id, worker, change | {"lease_until": to_us(due)}, at)
+
+    async def operation_lag(self, now: datetime) -> tuple[tuple[OperationKind, int, timedelta], ...]:
+        """Return per kind the number of operations that have not ended, and the age of the oldest."""
+        query = (
+            select(operations.c.kind, func.count(), func.min(operations.c.created))
+            .where(or_(_IS_PENDING, _IS_RUNNING))
+            .group_by(operations.c.kind)
+            .order_by(operations.c.kind)
+        )
+
+        def work(connection: Connection) -> tuple[tuple[OperationKind, int, timedelta], ...]:
+            return tuple(
+                (OperationKind(kind), number, max(timedelta(), now - from_us(oldest)))
+                for kind, number, oldest in connection.execute(query)
+            )
+
+        return await self._database.read(work)
 
     async def _let_go(self, operation_id: str, worker: str, change: dict[str, Any], at: datetime) -> None:
         free = {"worker": "", "cancelling": False, "updated": to_us(at)}

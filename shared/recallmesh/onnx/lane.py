@@ -24,7 +24,9 @@ class Job:
     results: list[Any]
     left: int
     done: asyncio.Future[None]
-    running: set[Future[tuple[Any, float]]] = field(default_factory=set)
+    since: float = 0.0
+    """When it came, on the pool's clock."""
+    running: set[Future[tuple[Any, float, float]]] = field(default_factory=set)
     place: tuple[int, int] = (0, 0)
     """Its size and its number: the order in which jobs are served."""
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from recallmesh.core.deadline import remaining
 from recallmesh.core.errors import ArmTimeout, Overloaded, StoreUnavailable
@@ -25,6 +25,31 @@ URGENT_RUN = 8
 LONGEST_RETRY_S = 60.0
 
 
+class PoolWatch(Protocol):
+    """Is told how a pool fares."""
+
+    def queued(self, waiting: int, /) -> None:
+        """Take note of how many items have not begun."""
+        ...
+
+    def done(self, waited_s: float, ran_s: float, /) -> None:
+        """Take note of an item that is done, of its wait for a thread and of its time there, seconds."""
+        ...
+
+
+class Unwatched:
+    """Takes note of nothing."""
+
+    def queued(self, _waiting: int, /) -> None:
+        """Do nothing."""
+
+    def done(self, _waited_s: float, _ran_s: float, /) -> None:
+        """Do nothing."""
+
+
+UNWATCHED = Unwatched()
+
+
 class WorkerPool:
     """Runs pure work on threads; results come in the order of the items.
 
@@ -35,8 +60,17 @@ class WorkerPool:
     All state is touched on the event loop only, hence no locks.
     """
 
-    def __init__(self, name: str, *, threads: int, queue: int, now: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        threads: int,
+        queue: int,
+        now: Callable[[], float] = time.perf_counter,
+        watch: PoolWatch = UNWATCHED,
+    ) -> None:
         """Start no thread yet; they start as items come."""
+        self._watch = watch
         self._name = name
         self._threads = threads
         self._queue = queue
@@ -80,7 +114,7 @@ class WorkerPool:
         lane = self._urgent if urgent else self._patient
         self._admit(lane, len(numbered))
         count = len(numbered)
-        job = Job(work, numbered, [None] * count, count, asyncio.get_running_loop().create_future())
+        job = Job(work, numbered, [None] * count, count, asyncio.get_running_loop().create_future(), self._now())
         lane.put(job)
         self._fill()
         try:
@@ -116,11 +150,12 @@ class WorkerPool:
         while self._busy < self._threads + SPARE and self.waiting:
             lane = self._next()
             job, index, item = lane.take()
-            future = self._executor.submit(self._timed, job.work, item)
+            future = self._executor.submit(self._timed, job, item)
             self._busy += 1
             job.running.add(future)
             settle = partial(self._settle, lane, job, index)
             future.add_done_callback(partial(loop.call_soon_threadsafe, settle))
+        self._watch.queued(self.waiting)
 
     def _next(self) -> Lane:
         if self._urgent.waiting and (self._in_a_row < URGENT_RUN or not self._patient.waiting):
@@ -129,11 +164,11 @@ class WorkerPool:
         self._in_a_row = 0
         return self._patient
 
-    def _timed(self, work: Callable[[Any], Any], item: Any) -> tuple[Any, float]:  # noqa: ANN401 any work's items
+    def _timed(self, job: Job, item: Any) -> tuple[Any, float, float]:  # noqa: ANN401 any work's items
         start = self._now()
-        return work(item), self._now() - start
+        return job.work(item), start - job.since, self._now() - start
 
-    def _settle(self, lane: Lane, job: Job, index: int, future: Future[tuple[Any, float]]) -> None:
+    def _settle(self, lane: Lane, job: Job, index: int, future: Future[tuple[Any, float, float]]) -> None:
         self._busy -= 1
         job.running.discard(future)
         if future.cancelled():  # its request has ended, or the pool is closing
@@ -141,8 +176,9 @@ class WorkerPool:
         elif error := future.exception():
             self._fail(job, error)
         else:
-            job.results[index], seconds = future.result()
+            job.results[index], waited, seconds = future.result()
             lane.learn(seconds)
+            self._watch.done(waited, seconds)
             job.left -= 1
             if not job.left and not job.done.done():
                 job.done.set_result(None)
@@ -165,9 +201,9 @@ class WorkerPool:
 
 
 @asynccontextmanager
-async def open_pool(name: str, *, threads: int, queue: int) -> AsyncIterator[WorkerPool]:
+async def open_pool(name: str, *, threads: int, queue: int, watch: PoolWatch = UNWATCHED) -> AsyncIterator[WorkerPool]:
     """Open a pool of that many threads; 0: as many as this process may use cores."""
-    pool = WorkerPool(name, threads=threads or cores(), queue=queue)
+    pool = WorkerPool(name, threads=threads or cores(), queue=queue, watch=watch)
     try:
         yield pool
     finally:

@@ -55,6 +55,16 @@ class Door:
         """How many calls are being worked on, and streams open."""
         return sum(self._inside.values())
 
+    @property
+    def calls(self) -> int:
+        """How many calls are being worked on that are no streams."""
+        return self._inside[False]
+
+    @property
+    def streams(self) -> int:
+        """How many streams are open."""
+        return self._inside[True]
+
     @contextmanager
     def admit(self, *, stream: bool) -> Iterator[None]:
         """Hold a place for the work inside; a call that takes or answers a ``stream`` has one of its own kind.

@@ -68,6 +68,13 @@ class Readiness:
         """Whether it is known what is hosted, and every part was ready when it was last asked."""
         return self._checks is not None and set(self._states) == set(self._checks) and all(self._states.values())
 
+    @property
+    def unready(self) -> int:
+        """How many of the hosted services were not ready when they were last asked; 1 while it is not known which."""
+        if self._checks is None:
+            return 1
+        return sum(not self._states.get(name, False) for name in self._checks)
+
     async def announce(self) -> None:
         """Say that nothing is ready yet, and that the process means to stay."""
         await self.servicer.set(PROCESS, NOT_SERVING)

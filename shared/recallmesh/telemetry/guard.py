@@ -21,6 +21,8 @@ T = TypeVar("T")
 Told = Callable[[T], Attributes]
 """What a span says of an answer; asked where it is recorded alone."""
 
+HERE, THERE = "here", "there"
+"""Where the work of a part is done: in this process, or elsewhere."""
 CHECK = "check"
 """What every process asks of each part every other second: recorded within something else alone."""
 _log = structlog.get_logger("recallmesh.port")
@@ -40,7 +42,8 @@ class Guard:
         self._metrics = metrics
         self._tracing = metrics.tracing
         self._kind = SpanKind.CLIENT if at else SpanKind.INTERNAL
-        self._place: Attributes = {SERVER_ADDRESS: at} if at else {}
+        self._address: Attributes = {SERVER_ADDRESS: at} if at else {}
+        self.place = THERE if at else HERE
 
     async def run(
         self,
@@ -73,10 +76,10 @@ class Guard:
                     span.tell(told(answer))
                 return answer
         except MeshError as error:
-            self._metrics.port_failures.labels(self._part, method, error.reason).inc()
+            self._metrics.port_failures.labels(self._part, method, self.place, error.reason).inc()
             raise
         finally:
-            self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
+            self._metrics.port_call.labels(self._part, method, self.place).observe(time.perf_counter() - began)
 
     async def stream(
         self, method: str, rows: AsyncGenerator[T, None], *, part_of: TraceContext | None = None
@@ -107,12 +110,12 @@ class Guard:
         except MeshError as error:
             if span is not None:
                 span.fail(error)
-            self._metrics.port_failures.labels(self._part, method, error.reason).inc()
+            self._metrics.port_failures.labels(self._part, method, self.place, error.reason).inc()
             raise
         finally:
             if span is not None:
                 span.end()
-            self._metrics.port_call.labels(self._part, method).observe(time.perf_counter() - began)
+            self._metrics.port_call.labels(self._part, method, self.place).observe(time.perf_counter() - began)
 
     async def each(self, method: str, rows: AsyncIterator[T]) -> AsyncIterator[T]:
         """Pass on what comes, for as long as the caller listens; what goes wrong leaves as from ``run``.
@@ -125,7 +128,7 @@ class Guard:
             async for row in rows:
                 yield row
         except MeshError as error:
-            self._metrics.port_failures.labels(self._part, method, error.reason).inc()
+            self._metrics.port_failures.labels(self._part, method, self.place, error.reason).inc()
             raise
         except Exception as error:
             raise self._fault(error) from error
@@ -155,7 +158,7 @@ class Guard:
         return self._tracing.begin(
             f"{self._part}.{method}",
             kind=self._kind,
-            attributes=self._place,
+            attributes=self._address,
             origins=origins,
             part_of=part_of,
             root=method != CHECK,

@@ -9,7 +9,7 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.encoder import Embedder, EmbedderInfo, EmbedKind, Reranker, RerankerInfo
 from recallmesh.core.errors import MeshError
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.core.recall import RecallAnswer, Recaller, RecallProgress, RecallRequest
+from recallmesh.core.recall import RecallAnswer, Recaller, RecallProgress, RecallRequest, RecallStage
 from recallmesh.core.retain import BatchAnswer, DeliveryState, RetainAnswer, Retainer, RetainRequest
 from recallmesh.core.tuning import EffectiveTuning, RecallTuning
 from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
@@ -25,7 +25,7 @@ from recallmesh.telemetry.attribute import (
     PENDING_ARMS,
     TOKENS,
 )
-from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.guard import HERE, Guard
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.tracing import Attributes
 
@@ -45,14 +45,14 @@ class ObservedArm:
 
     async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
         """As the arm does."""
-        with self._metrics.arm_search.labels(self._name.value).time():
+        with self._metrics.arm_search.labels(self._name.value, self._guard.place).time():
             hits = await self._search_guard.run(
                 "search",
                 self._arm.search(query),
                 asked=lambda: {BANK_UID: query.bank_uid, LIMIT: query.limit},
                 told=lambda found: {HITS: len(found)},
             )
-        self._metrics.arm_hits.labels(self._name.value).observe(len(hits))
+        self._metrics.observe_search(self._name, self._guard.place, query.limit, len(hits))
         return hits
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
@@ -123,6 +123,7 @@ class ObservedEmbedder:
         """Wrap an embedder, here or there (``at``)."""
         self._embedder = embedder
         self._guard = Guard("embedder", timeout_s=timeout_s, metrics=metrics, at=at)
+        self._batch = metrics.model_batch.labels("embedder", self._guard.place)
 
     async def info(self) -> EmbedderInfo:
         """As the embedder does."""
@@ -130,6 +131,7 @@ class ObservedEmbedder:
 
     async def embed(self, texts: tuple[str, ...], kind: EmbedKind) -> tuple[Vector, ...]:
         """As the embedder does."""
+        self._batch.observe(len(texts))
         return await self._guard.run("embed", self._embedder.embed(texts, kind), asked=lambda: {ITEMS: len(texts)})
 
     async def check(self) -> None:
@@ -144,6 +146,7 @@ class ObservedReranker:
         """Wrap a reranker, here or there (``at``)."""
         self._reranker = reranker
         self._guard = Guard("reranker", timeout_s=timeout_s, metrics=metrics, at=at)
+        self._batch = metrics.model_batch.labels("reranker", self._guard.place)
 
     async def info(self) -> RerankerInfo:
         """As the reranker does."""
@@ -151,6 +154,7 @@ class ObservedReranker:
 
     async def rerank(self, query: str, texts: tuple[str, ...]) -> tuple[float, ...]:
         """As the reranker does."""
+        self._batch.observe(len(texts))
         return await self._guard.run("rerank", self._reranker.rerank(query, texts), asked=lambda: {ITEMS: len(texts)})
 
     async def check(self) -> None:
@@ -164,21 +168,32 @@ class ObservedRecaller:
     def __init__(self, recaller: Recaller, *, timeout_s: float | None, metrics: Metrics, at: str | None = None) -> None:
         """Wrap a recaller, here or there (``at``)."""
         self._recaller = recaller
+        self._metrics = metrics
         self._guard = Guard("recall", timeout_s=timeout_s, metrics=metrics, at=at)
 
     async def recall(self, request: RecallRequest) -> RecallAnswer:
         """As the recaller does."""
-        return await self._guard.run(
+        answer = await self._guard.run(
             "recall", self._recaller.recall(request), asked=lambda: {BUDGET: request.budget.value}, told=_recalled
         )
+        self._count(answer)
+        return answer
 
-    def stream(self, request: RecallRequest) -> AsyncGenerator[RecallProgress, None]:
+    async def stream(self, request: RecallRequest) -> AsyncGenerator[RecallProgress, None]:
         """As the recaller does."""
-        return self._guard.stream("stream", self._recaller.stream(request))
+        async with aclosing(self._guard.stream("stream", self._recaller.stream(request))) as told:
+            async for progress in told:
+                if progress.stage is RecallStage.FINAL:
+                    self._count(progress.answer)
+                yield progress
 
     async def resolve_tuning(self, bank: BankRef, tuning: RecallTuning) -> EffectiveTuning:
         """As the recaller does."""
         return await self._guard.run("resolve_tuning", self._recaller.resolve_tuning(bank, tuning))
+
+    def _count(self, answer: RecallAnswer) -> None:
+        if self._guard.place == HERE:  # else the process that answered counts it
+            self._metrics.observe_recalled(answer)
 
 
 class ObservedRetainer:
