@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden test test-stores servers servers-stop faults outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
+.PHONY: help install lock demo chart-golden test test-stores servers servers-stop faults fuzz outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ servers: $(DEV_STAMP) ## start OpenSearch, Neo4j and PostgreSQL for tests, below
 
 servers-stop: $(DEV_STAMP) ## stop them and remove their data
 	@$(SERVERS) stop
+
+fuzz: $(DEV_STAMP) ## 20,000 made-up calls of each service, none of which may end as a fault of ours (CALLS=, SEED=)
+	@PYTHONPATH=tests:. $(BIN)/python tests/fuzz/storm.py $(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)) $(SERVICES)
 
 faults: $(DEV_STAMP) ## 10,000 retains while the process is killed again and again (SEED=number)
 	@PYTHONPATH=tests:. $(BIN)/python tests/faults/soak.py $(if $(RETAINS),--retains $(RETAINS)) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))

@@ -15,8 +15,9 @@ from recallmesh.settings import PREFIX, Settings, load_settings
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts to which nothing goes over a network."""
-PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*(?=@)|([?&]\w*password=)[^&]*")
-"""The password in a URL, where it belongs and among what follows the question mark."""
+PASSWORD = re.compile(r"(://[^/@:?]*:).*(?=@)|([?&]\w*password=)[^&]*")
+"""The password in a URL, where it belongs (and all that may be it, with marks in it that should be written with %) and
+among what follows the question mark."""
 
 
 async def run(words: argparse.Namespace) -> int:

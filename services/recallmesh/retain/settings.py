@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, SecretStr, model_validator
 class LlmSettings(BaseModel, extra="forbid", frozen=True):
     """A language model that makes facts and observations, at any endpoint of OpenAI's protocol. Absent: rules do."""
 
-    url: str | None = Field(default=None, pattern="^https?://.+")
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s/@?#]+(/[^\s?#]*)?$")
     """Where the endpoint is, up to ``/chat/completions``: ``https://api.openai.com/v1``. Absent: there is none."""
     model: str = ""
     """The model's name at the endpoint; needed with ``url``."""

@@ -174,6 +174,8 @@ def backend_of(url: str, *, readers: int = READERS, writers: int = WRITERS, time
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:
         raise InvalidArgument(FieldViolation("ledger.url", f"is no URL such as {EXAMPLES}")) from error
+    if "@" in (parsed.host or ""):
+        raise InvalidArgument(FieldViolation("ledger.url", "holds an @ in the user or the password: write it as %40"))
     if parsed.get_backend_name() == "sqlite":
         sqlite = Sqlite(url, readers)
         sqlite.make_room()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, SecretStr
 class TracingSettings(BaseModel, extra="forbid", frozen=True):
     """Where the spans of a process go: OpenTelemetry's, by OTLP over gRPC."""
 
-    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/\s]+$")
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^\s/@?#]+$")
     """Where a collector takes spans, such as ``http://otel-collector:4317``; needs ``recallmesh[otel]``. Absent: no
     spans are recorded, and traces of callers only passed on."""
     sample: float = Field(default=1.0, ge=0, le=1)
