@@ -1,7 +1,10 @@
 """KEDA takes the place of the cluster's autoscaler where it is asked to."""
 
-from rendering import BUNDLED, of_kind
+import pytest
+from rendering import BUNDLED, Refused, of_kind
 
+from recallmesh.core.arm import ArmName
+from recallmesh.parts import INDEXING_ARMS
 from recallmesh.telemetry.metrics import Metrics
 
 KEDA = {"enabled": True, "keda": {"enabled": True, "inFlight": 8}}
@@ -24,6 +27,27 @@ def test_an_arm_is_kept_at_so_many_calls_in_flight_a_pod(helm):
     )
 
 
+def test_an_arm_is_kept_so_near_to_what_was_retained(helm):
+    scaling = {"enabled": True, "cpu": 0, "keda": {"enabled": True, "outboxLagS": 30}}
+    (arm,) = triggers(helm, lambda own: {"arms": {"keyword": {"autoscaling": own}}}, scaling).values()
+    assert (arm["metricType"], arm["metadata"]["threshold"]) == ("Value", "30")
+    told = 'recallmesh_outbox_lag_seconds{namespace="memory",service="mesh-recallmesh-retain"'
+    assert arm["metadata"]["query"] == f'max({told},arm="keyword"}})'
+    (retain,) = triggers(helm, lambda own: {"retain": {"autoscaling": own}}, scaling).values()
+    assert retain["metadata"]["query"] == f"max({told}}})"
+
+
+@pytest.mark.parametrize("part", sorted(ArmName))
+def test_only_what_the_outbox_brings_changes_to_can_lag(helm, part):
+    scaling = {"enabled": True, "keda": {"enabled": True, "outboxLagS": 30}}
+    given = {"stores": BUNDLED, "arms": {part.value: {"autoscaling": scaling}}}
+    if part in INDEXING_ARMS:
+        helm.render(given)
+    else:
+        with pytest.raises(Refused, match=rf"{part}\.autoscaling\.keda\.outboxLagS: nothing waits for it"):
+            helm.render(given)
+
+
 def test_processors_are_not_looked_at_when_they_are_said_not_to_count(helm):
     found = triggers(helm, lambda scaling: {"recall": {"autoscaling": scaling}}, {**KEDA, "cpu": 0})
     assert sorted(found) == ["prometheus"]
@@ -38,4 +62,5 @@ def test_the_metrics_that_it_asks_for_are_offered():
     offered = {sample.name for metric in Metrics().registry.collect() for sample in metric.samples} | {
         f"{metric.name}_sum" for metric in Metrics().registry.collect() if metric.type == "histogram"
     }
-    assert {"recallmesh_rpc_seconds_sum", "recallmesh_http_seconds_sum"} <= offered
+    offered |= {metric.name for metric in Metrics().registry.collect()}
+    assert {"recallmesh_rpc_seconds_sum", "recallmesh_http_seconds_sum", "recallmesh_outbox_lag_seconds"} <= offered

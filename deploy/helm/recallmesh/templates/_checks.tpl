@@ -51,9 +51,12 @@
 {{- if and (not $scaling.cpu) (not $scaling.keda.enabled) -}}
 {{- fail (printf "%s.autoscaling.cpu: is 0, and nothing else says when to scale; set it, or autoscaling.keda" $name) -}}
 {{- end -}}
-{{- if and $scaling.keda.enabled (not (or $scaling.cpu $scaling.keda.inFlight $scaling.keda.triggers)) -}}
-{{- fail (printf "%s.autoscaling.keda: has no trigger; set inFlight, triggers, or autoscaling.cpu" $name) -}}
+{{- if and $scaling.keda.enabled (not (or $scaling.cpu $scaling.keda.inFlight $scaling.keda.outboxLagS $scaling.keda.triggers)) -}}
+{{- fail (printf "%s.autoscaling.keda: has no trigger; set inFlight, outboxLagS, triggers, or autoscaling.cpu" $name) -}}
 {{- end -}}
+{{- end -}}
+{{- if and $scaling.keda.outboxLagS (not (or $own.row.indexes (eq $name "retain"))) -}}
+{{- fail (printf "%s.autoscaling.keda.outboxLagS: nothing waits for it; the outbox is retain's, and brings changes to arms.semantic, arms.keyword and arms.graph" $name) -}}
 {{- end -}}
 {{- if gt (int $own.autoscaling.minReplicas) (int $own.autoscaling.maxReplicas) -}}
 {{- fail (printf "%s.autoscaling: minReplicas is %d, more than maxReplicas, %d" $name (int $own.autoscaling.minReplicas) (int $own.autoscaling.maxReplicas)) -}}

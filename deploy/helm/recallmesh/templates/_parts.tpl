@@ -1,12 +1,12 @@
 {{/*
 The services of the mesh: whom each calls, which stores it opens, whether callers from outside reach it, and whether it
-calls what is outside. `serves` is the name of its port, gRPC's where none is said. Held against the code by
+calls what is outside, whether the outbox brings changes to it. `serves` is the name of its port, gRPC's where none is said. Held against the code by
 tests/helm/test_parts.py.
 */}}
 {{- define "recallmesh.table" -}}
-semantic: {calls: [embedder], stores: [qdrant]}
-keyword: {calls: [], stores: [opensearch]}
-graph: {calls: [embedder], stores: [qdrant, neo4j]}
+semantic: {calls: [embedder], stores: [qdrant], indexes: true}
+keyword: {calls: [], stores: [opensearch], indexes: true}
+graph: {calls: [embedder], stores: [qdrant, neo4j], indexes: true}
 temporal: {calls: [embedder], stores: [qdrant]}
 recall: {calls: [semantic, keyword, graph, temporal, embedder, reranker], stores: [postgres], public: true}
 retain: {calls: [semantic, keyword, graph, embedder], stores: [postgres], public: true, outside: true}
