@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden test test-stores servers servers-stop faults fuzz outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,9 +44,10 @@ demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
 
 SERVERS := PYTHONPATH=tests:. $(BIN)/python -m store_servers
+CHART := PYTHONPATH=tests:. $(BIN)/python -m chart
 
-test: $(DEV_STAMP) ## run every test, with the database servers that can be had here
-	@$(SERVERS) run -- $(BIN)/python -m pytest
+test: $(DEV_STAMP) ## run every test but chart-test's, with the database servers that can be had here
+	@$(SERVERS) run -- $(BIN)/python -m pytest -m "not chart"
 
 test-stores: $(DEV_STAMP) ## run the tests that need a database server
 	@$(SERVERS) run -- $(BIN)/python -m pytest -m stores
@@ -69,6 +70,11 @@ outages: $(DEV_STAMP) ## 5,000 retains while servers are stopped, paused and kil
 chart-golden: $(DEV_STAMP) ## render the Helm chart's goldens anew, to be read in the diff
 	@RECALLMESH_TEST_RENEW=1 $(BIN)/python -m pytest -q tests/helm/test_golden.py
 	@git diff --stat -- tests/helm/golden
+
+chart-test: $(DEV_STAMP) ## install the Helm chart on a real control plane (built by Go; ten minutes once, then one)
+	@$(CHART) build > /dev/null
+	@$(BIN)/python -m pytest tests/chart -m chart
+	@$(CHART) keep
 
 clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ and run it against a mesh
 	@$(BIN)/python -m pytest tests/clients

@@ -73,8 +73,7 @@ class Workshop:
             Missing: there is no Go that could, or a package cannot be had.
 
         """
-        with self._alone():
-            return {name: self._built(name) for name in names}
+        return {name: self._built(name) for name in names}
 
     def find(self, names: Iterable[str] = tuple(PROGRAMMES)) -> dict[str, Path] | None:
         """Return where each programme is if all are built."""
@@ -84,15 +83,20 @@ class Workshop:
     def _built(self, name: str) -> Path:
         path = self._path(name)
         if not path.exists():
-            self._say(f"building {name} {pinned(PROGRAMMES[name].module)}")
-            for old in self._folder.glob(f"{name}-????????????"):
-                old.unlink()
-            made = path.with_suffix(".part")
-            run_go(
-                "build", "-p", str(AT_ONCE), *FLAGS, "-ldflags", flags(name), "-o", str(made), PROGRAMMES[name].package
-            )
-            made.replace(path)
+            with self._alone():
+                # Another process may have built it while this one waited.
+                if not path.exists():
+                    self._build(name, path)
         return path
+
+    def _build(self, name: str, path: Path) -> None:
+        programme = PROGRAMMES[name]
+        self._say(f"building {name} {pinned(programme.module)}")
+        for old in self._folder.glob(f"{name}-????????????"):
+            old.unlink()
+        made = path.with_suffix(".part")
+        run_go("build", "-p", str(AT_ONCE), *FLAGS, "-ldflags", flags(name), "-o", str(made), programme.package)
+        made.replace(path)
 
     def _path(self, name: str) -> Path:
         pins = [(MODULE / file).read_bytes() for file in ("go.mod", "go.sum")]
