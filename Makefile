@@ -82,7 +82,7 @@ clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ a
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy services shared bench protos/openapi.py clients/python deploy/helm
+	$(BIN)/mypy services shared bench protos/openapi.py clients/python deploy/helm deploy/grafana
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code
@@ -91,6 +91,7 @@ check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/python protos/openapi.py --check
 	$(BIN)/python -m recallmesh.cli.reference --check
 	$(BIN)/python clients/service_config.py --check
+	$(BIN)/python deploy/grafana/dashboards.py --check
 	$(BIN)/python deploy/helm/generate.py --check
 
 fix: $(DEV_STAMP) ## format and mend what can be mended by itself
@@ -108,6 +109,7 @@ gen: $(DEV_STAMP) ## make the stubs of every language from the protos, the pages
 	$(BIN)/python protos/openapi.py
 	$(BIN)/python -m recallmesh.cli.reference
 	$(BIN)/python clients/service_config.py
+	$(BIN)/python deploy/grafana/dashboards.py
 	$(BIN)/python deploy/helm/generate.py
 	@for client in $(CLIENTS); do \
 	  if command -v "$${client#*:}" > /dev/null; then $(MAKE) --no-print-directory "gen-$${client%:*}"; \
