@@ -13,6 +13,7 @@ from recallmesh.core.errors import MeshError, RecallUnavailable
 from recallmesh.core.recall import ArmReport, PartReport, PartState, WindowReading
 from recallmesh.core.tags import TagTest
 from recallmesh.recall.fault import silence
+from recallmesh.recall.patience import TOLD, Patience
 from recallmesh.recall.prelude import UNASKED, Embedding, Prelude
 from recallmesh.recall.question import Question
 
@@ -63,6 +64,7 @@ class FanOut:
         self._head_start_s = head_start_s
         self._embedder = embedder
         self._spread: float | None = None
+        self._patience = Patience()
 
     def uses_vectors(self, enabled: frozenset[ArmName]) -> bool:
         """Tell whether any of these arms has a use for the query's vector."""
@@ -77,9 +79,10 @@ class FanOut:
         """
         found = Found()
         embedding = prelude.embedding if self.uses_vectors(search.enabled) else None
+        spared = self._patience.spared(search.enabled & self._arms.keys())
         async with asyncio.TaskGroup() as group:
             spread = group.create_task(self._read_spread(search, embedding))
-            tasks = {name: group.create_task(self._ask(name, search, found, prelude)) for name in LONGEST_FIRST}
+            tasks = {name: group.create_task(self._ask(name, search, found, prelude, spared)) for name in LONGEST_FIRST}
             asked = [tasks[name] for name in ArmName]
             found.window, _ = await prelude.window
         found.arms = tuple(task.result() for task in asked)
@@ -105,7 +108,9 @@ class FanOut:
             self._spread = max(0.0, info.cosine_high - info.cosine_mean)
         return self._spread
 
-    async def _ask(self, name: ArmName, search: Search, found: Found, prelude: Prelude) -> ArmReport:
+    async def _ask(
+        self, name: ArmName, search: Search, found: Found, prelude: Prelude, spared: frozenset[ArmName]
+    ) -> ArmReport:
         if name not in search.enabled:
             return ArmReport(name, PartState.DISABLED, detail="switched off")
         arm = self._arms.get(name)
@@ -117,8 +122,8 @@ class FanOut:
             if period is None:
                 return ArmReport(name, PartState.SKIPPED, detail=why_none)
         vector = (await prelude.embedding).vector if name in USE_VECTOR else None
-        if vector is None and name in NEED_VECTOR:
-            return ArmReport(name, PartState.UNAVAILABLE, detail="no query embedding")
+        if name in spared or (vector is None and name in NEED_VECTOR):
+            return ArmReport(name, PartState.UNAVAILABLE, detail=TOLD if name in spared else "no query embedding")
         query = ArmQuery(
             bank_uid=search.bank_uid,
             text=search.question.text,
@@ -135,12 +140,18 @@ class FanOut:
             await asyncio.sleep(self._head_start_s)
         begun = perf_counter()
         try:
-            with within(_left(search.arms_by)):
+            with within(_left(search.arms_by)), self._patience.waiting(name):
                 async with asyncio.timeout_at(search.arms_by):
                     hits = await arm.search(query)
         except (MeshError, TimeoutError) as error:
             state, detail = silence(error)
-            return ArmReport(name, state, 0, timedelta(seconds=perf_counter() - begun), detail)
+            took = perf_counter() - begun
+            if state is PartState.TIMED_OUT:
+                self._patience.silent(name, took)
+            else:
+                self._patience.spoke(name)
+            return ArmReport(name, state, 0, timedelta(seconds=took), detail)
+        self._patience.spoke(name)
         found.hits[name] = hits
         return ArmReport(name, PartState.OK, len(hits), timedelta(seconds=perf_counter() - begun))
 
