@@ -5,18 +5,18 @@ import json
 import sys
 from pathlib import Path
 
-import arms
-import recall
-import retain
-import stores
+import arms_board
+import recall_board
+import retain_board
+import stores_board
 from panel import dashboard
 
 HERE = Path(__file__).parent
 DASHBOARDS = {
-    "recall": ("recallmesh: recall", recall),
-    "retain": ("recallmesh: retain", retain),
-    "arms": ("recallmesh: arms and models", arms),
-    "stores": ("recallmesh: stores and processes", stores),
+    "recall": ("recallmesh: recall", recall_board),
+    "retain": ("recallmesh: retain", retain_board),
+    "arms": ("recallmesh: arms and models", arms_board),
+    "stores": ("recallmesh: stores and processes", stores_board),
 }
 
 

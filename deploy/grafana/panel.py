@@ -103,7 +103,7 @@ def _placed(panel: dict[str, Any], left: int, top: int, width: int, height: int)
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    custom = {"fillOpacity": 60 if panel.stacked else 8, "showPoints": "never", "lineWidth": 1}
+    custom: dict[str, Any] = {"fillOpacity": 60 if panel.stacked else 8, "showPoints": "never", "lineWidth": 1}
     if panel.stacked:
         custom |= {"stacking": {"mode": "normal", "group": "A"}}
     made: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """The four arms and the two models, where they are."""
 
-from load import OWN
+from load_row import OWN
 from panel import Panel, Query, Row, chosen, quantile, rate
 
 ROWS: tuple[Row, ...] = (

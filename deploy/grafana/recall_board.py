@@ -1,6 +1,6 @@
 """What callers ask, how long it takes, and what was silent meanwhile."""
 
-from load import OWN, load
+from load_row import OWN, load
 from panel import RATE, Panel, Query, Row, chosen, mean, percentiles, quantile, rate
 
 RECALLS = 'part="recall", method=~"recall|stream"'

@@ -1,6 +1,6 @@
 """What comes in, and what goes on after the answer."""
 
-from load import OWN, load
+from load_row import OWN, load
 from panel import RATE, Panel, Query, Row, chosen, percentiles, quantile, rate
 
 RETAINS = 'part="retain"'
