@@ -1,7 +1,8 @@
 # ruff: noqa: INP001, T201 - a programme of its own, which prints
 """A tour of a mesh, for reading: a bank from its making to its end, by the client.
 
-Asks the mesh at RECALLMESH_ADDRESS (127.0.0.1:7070), with the key RECALLMESH_KEY if there is one.
+Asks the mesh at RECALLMESH_ADDRESS (127.0.0.1:7070), with the key RECALLMESH_KEY if there is one, and by TLS if
+RECALLMESH_CA is the file of the authority that its certificate is of.
 """
 
 import asyncio
@@ -9,13 +10,15 @@ import os
 import secrets
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
-from recallmesh.client import BankClient, Client, MeshError, RetainItem, open_client, within
+from recallmesh.client import BankClient, Client, MeshError, RetainItem, Tls, open_client, within
 from recallmesh.core.bank import ExtractionMode
 from recallmesh.core.errors import ArmTimeout, BankNotFound, StoreUnavailable
 
 ADDRESS = os.environ.get("RECALLMESH_ADDRESS") or "127.0.0.1:7070"
 KEY = os.environ.get("RECALLMESH_KEY", "")
+CA = os.environ.get("RECALLMESH_CA")
 
 TOLD = (
     RetainItem(
@@ -81,7 +84,7 @@ async def look_around(mesh: Client, bank: BankClient) -> None:
 async def main() -> int:
     """Take the tour, and say in a sentence what went wrong."""
     try:
-        async with open_client(ADDRESS, key=KEY) as mesh:
+        async with open_client(ADDRESS, key=KEY, tls=Tls(ca=Path(CA)) if CA else None) as mesh:
             await tour(mesh)
     except StoreUnavailable as error:
         print(f"{error.code}: no mesh answers at {ADDRESS}; start one: recallmesh serve all", file=sys.stderr)

@@ -111,6 +111,17 @@ async def run_tour(client: Client, address: str) -> None:
         assert lines["bank"] not in {bank.ref.bank_id for bank in banks.rows}
 
 
+async def run_encrypted(client: Client, address: str, ca: Path) -> None:
+    """Run the programme against a mesh that speaks TLS alone: it does all with its authority, and nothing without."""
+    build(client)
+    ran = await run(client, {"RECALLMESH_ADDRESS": address, "RECALLMESH_CA": str(ca)}, RUN_S)
+    assert (ran.code, ran.err) == (0, ""), ran
+    assert re.fullmatch(BANK_LINES.lstrip().format(language=client.language), ran.out), ran.out
+    plain = await run(client, {"RECALLMESH_ADDRESS": address}, MISSING_S)
+    assert (plain.code, plain.out) == (1, ""), plain
+    assert "UNAVAILABLE" in plain.err
+
+
 async def run_against_nobody(client: Client) -> None:
     """Run the programme where no mesh is, and see that it says so, and what to do."""
     build(client)

@@ -31,8 +31,10 @@ from recallmesh.settings import Settings
 
 KINDS = "Arm Vector Embedder Reranker Recall Retain Bank Document Memory Entity Operation"
 SERVICES = tuple(f"recallmesh.v1.{kind}Service" for kind in KINDS.split())
-BAD = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS, grpc.StatusCode.UNAVAILABLE}
-"""How no call may end: a fault of ours, and the loss of the server."""
+BAD = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS}
+"""How no call may end: a fault of ours."""
+LATE = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE}
+"""How a call may end that has hardly any time: no arm has answered by then."""
 RACED = "Internal error from Core"
 """What grpc.aio's client says where the server has ended a stream while it was still writing; the server says how."""
 WAITING = {"WatchEvents", "WatchOperation"}
@@ -113,7 +115,7 @@ class Arena:
             return ""
         if code in BAD:
             return f"{code.name}: {details}"
-        if code is grpc.StatusCode.DEADLINE_EXCEEDED and asked.timeout_s == TIMEOUT_S:
+        if code in LATE and asked.timeout_s == TIMEOUT_S:
             return f"{code.name} after {took:.1f} s: {details}"
         return ""
 

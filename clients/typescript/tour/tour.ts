@@ -1,7 +1,9 @@
 /** A tour: what a client of recallmesh does, step by step, against the mesh at RECALLMESH_ADDRESS. */
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 
+import { credentials } from "@grpc/grpc-js";
 import { type Mesh, MeshError, openMesh } from "@recallmesh/client";
 import { RecallStage } from "@recallmesh/client/v1/recall_service";
 
@@ -19,7 +21,10 @@ try {
 
 function open(): Mesh {
   try {
-    return openMesh(address, { key: process.env["RECALLMESH_KEY"] || undefined });
+    // Where the mesh speaks TLS: the file of the authority that its certificate is of.
+    const ca = process.env["RECALLMESH_CA"];
+    const encrypted = ca ? { credentials: credentials.createSsl(readFileSync(ca)) } : {};
+    return openMesh(address, { key: process.env["RECALLMESH_KEY"] || undefined, ...encrypted });
   } catch (error) {
     console.error(`the mesh cannot be called: ${error instanceof Error ? error.message : error}`);
     process.exit(1);

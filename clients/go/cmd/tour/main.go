@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -23,14 +25,28 @@ import (
 
 func main() {
 	address := cmp.Or(os.Getenv("RECALLMESH_ADDRESS"), "127.0.0.1:7070")
-	if err := run(context.Background(), address, os.Getenv("RECALLMESH_KEY")); err != nil {
+	options, err := encryption(os.Getenv("RECALLMESH_CA"))
+	if err == nil {
+		err = run(context.Background(), address, os.Getenv("RECALLMESH_KEY"), options...)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, sentence(err, address))
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address, key string) error {
-	connection, err := recallmesh.Dial(address, key)
+// encryption returns what makes Dial speak TLS with a mesh whose certificate is of the authority in a file; for no file
+// nothing.
+func encryption(ca string) ([]grpc.DialOption, error) {
+	if ca == "" {
+		return nil, nil
+	}
+	known, err := credentials.NewClientTLSFromFile(ca, "")
+	return []grpc.DialOption{grpc.WithTransportCredentials(known)}, err
+}
+
+func run(ctx context.Context, address, key string, options ...grpc.DialOption) error {
+	connection, err := recallmesh.Dial(address, key, options...)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
 package io.recallmesh.tour;
 
 import com.google.protobuf.Timestamp;
+import io.grpc.ChannelCredentials;
+import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.TlsChannelCredentials;
 import io.grpc.stub.StreamObserver;
 import io.recallmesh.client.Mesh;
 import io.recallmesh.v1.BankServiceGrpc;
@@ -20,6 +23,8 @@ import io.recallmesh.v1.RetainBulkResponse;
 import io.recallmesh.v1.RetainItem;
 import io.recallmesh.v1.RetainRequest;
 import io.recallmesh.v1.RetainServiceGrpc;
+import java.io.File;
+import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,10 +48,11 @@ public final class Tour {
     recall = RecallServiceGrpc.newBlockingStub(channel);
   }
 
-  public static void main(String[] arguments) {
+  public static void main(String[] arguments) throws IOException {
     var environment = System.getenv();
     var address = environment.getOrDefault("RECALLMESH_ADDRESS", "127.0.0.1:7070");
-    var channel = Mesh.open(address, environment.getOrDefault("RECALLMESH_KEY", ""));
+    var key = environment.getOrDefault("RECALLMESH_KEY", "");
+    var channel = Mesh.open(address, key, encryption(environment.get("RECALLMESH_CA")));
     try {
       new Tour(channel).run();
     } catch (StatusRuntimeException error) {
@@ -58,6 +64,13 @@ public final class Tour {
     } finally {
       channel.shutdownNow();
     }
+  }
+
+  /** TLS with a mesh whose certificate is of the authority in a file; without a file nothing is encrypted. */
+  private static ChannelCredentials encryption(String ca) throws IOException {
+    return ca == null
+        ? InsecureChannelCredentials.create()
+        : TlsChannelCredentials.newBuilder().trustManager(new File(ca)).build();
   }
 
   private void run() {
