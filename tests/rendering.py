@@ -106,8 +106,8 @@ def pods(objects: Objects) -> dict[str, dict[str, Any]]:
     """Return the pod specs of everything that makes pods, by component."""
     found = {}
     for one in objects:
-        if one["kind"] in ("Deployment", "StatefulSet", "Job"):
-            template = one["spec"]["template"]
+        if one["kind"] in ("Deployment", "StatefulSet", "Job", "CronJob"):
+            template = (one["spec"]["jobTemplate"] if one["kind"] == "CronJob" else one)["spec"]["template"]
             found[template["metadata"]["labels"]["app.kubernetes.io/component"]] = template["spec"]
     return found
 

@@ -61,8 +61,9 @@ def test_a_rollout_takes_no_pod_away_before_another_is_ready(helm):
         assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
 
 
-def test_no_pod_of_ours_may_do_anything_but_its_work(helm, example):
-    for name, spec in pods(helm.render(example)).items():
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_no_pod_of_ours_may_do_anything_but_its_work(helm, values):
+    for name, spec in pods(helm.render(values)).items():
         assert (name, spec["automountServiceAccountToken"], spec["enableServiceLinks"]) == (name, False, False)
         assert spec["securityContext"]["runAsNonRoot"]
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -70,7 +71,7 @@ def test_no_pod_of_ours_may_do_anything_but_its_work(helm, example):
             own = container["securityContext"]
             assert own["capabilities"] == {"drop": ["ALL"]}
             assert own["allowPrivilegeEscalation"] is False
-            if name in (*PARTS, "mesh", "door", "mcp", "migrate"):
+            if name in (*PARTS, "mesh", "door", "mcp", "migrate", "verify", "backup"):
                 assert own["readOnlyRootFilesystem"]
                 assert spec["securityContext"]["runAsUser"] == 65532
 

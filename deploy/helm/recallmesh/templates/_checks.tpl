@@ -22,6 +22,14 @@
 {{- if and .Values.mcp.enabled (eq .Values.mode "embedded") -}}
 {{- fail "mcp.enabled: tools for agents are a service of their own, which mode embedded has none of; set mode to distributed, or run recallmesh mcp beside the agent with --server" -}}
 {{- end -}}
+{{- range $job, $_ := omit .Values.upkeep "resources" -}}
+{{- if and (index $.Values.upkeep $job).enabled (eq $.Values.mode "embedded") -}}
+{{- fail (printf "upkeep.%s: the stores of mode embedded can be opened by its one pod only; run recallmesh %s there, while it is stopped for that" $job $job) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.upkeep.backup.enabled (not .Values.upkeep.backup.claim) -}}
+{{- fail "upkeep.backup.claim: names no PersistentVolumeClaim for the files" -}}
+{{- end -}}
 {{- if not (or .Values.auth.keys (dig "auth" "jwt" "jwks" "" .Values.settings)) -}}
 {{- fail "auth.keys: nobody could call, since no API keys are known and no tokens either; set settings.auth.jwt.jwks" -}}
 {{- end -}}
