@@ -24,7 +24,7 @@ def database(*, migrated: bool = True) -> Iterator[str]:
     if migrated:
         name = _shared(server)
         yield _url(server, name)
-        for table in ("banks", "outbox", "answers"):  # all else goes with its bank
+        for table in ("banks", "outbox", "answers", "embedding_models"):  # all else goes with its bank
             _execute(_url(server, name), f"DELETE FROM {table}")  # noqa: S608 - names of ours
         return
     name = f"recallmesh_test_{os.getpid()}_{next(_number)}"

@@ -160,6 +160,12 @@ class Collections(pb.CollectionsServicer):
             info.config.metadata[key].CopyFrom(value)
         return pb.CollectionOperationResponse(result=True)
 
+    async def Delete(self, request, context):
+        found = self._kept.collections.pop(request.collection_name, None) is not None
+        if found:
+            await self._kept.points.delete_collection(request.collection_name)
+        return pb.CollectionOperationResponse(result=found)
+
 
 class Points(pb.PointsServicer):
     def __init__(self, server: LocalServer) -> None:

@@ -1,17 +1,16 @@
 """The composition root: the only place that knows where things run. It builds the parts, then lets go."""
 
-import gc
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
-from typing import Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
 from recallmesh import facts, parts, retaining
+from recallmesh.building import Building
+from recallmesh.changing import ArmInUse, EncodingsInUse, RecallerInUse
 from recallmesh.client import Client
 from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
@@ -23,21 +22,19 @@ from recallmesh.core.recall import Recaller
 from recallmesh.core.retain import Retainer
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
-from recallmesh.identity.mesh_key import MeshKeys, own_key
-from recallmesh.identity.opening import open_mesh_keys
+from recallmesh.models import KnownModels, ModelsInUse, Role
+from recallmesh.part import ALL_PARTS, MODEL_ARMS, PUBLIC, Part
+from recallmesh.retain.encoding import Encoding
 from recallmesh.retain.language import LanguageModel
 from recallmesh.rpc.admin import RemoteAdmin
-from recallmesh.rpc.arm import RemoteArm
-from recallmesh.rpc.caller import peer_channel
-from recallmesh.rpc.channel import Channel, open_channel
+from recallmesh.rpc.arm import ModelName, RemoteArm, whichever
 from recallmesh.rpc.embedder import RemoteEmbedder
 from recallmesh.rpc.recaller import RemoteRecaller
 from recallmesh.rpc.reranker import RemoteReranker
 from recallmesh.rpc.retainer import RemoteRetainer
-from recallmesh.rpc.tls import LiveTls, open_tls
 from recallmesh.rpc.vectors import RemoteVectors
 from recallmesh.settings import Settings
-from recallmesh.standby import StandbyArm, StandbyVectors, open_or_stand_by
+from recallmesh.standby import Opening, StandbyArm, StandbyVectors, open_or_stand_by
 from recallmesh.telemetry.log import set_up_logging
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.observed import (
@@ -49,95 +46,87 @@ from recallmesh.telemetry.observed import (
     ObservedVectors,
 )
 from recallmesh.telemetry.observed_admin import ObservedAdmin
+from recallmesh.tempo import keep_tempo
 from recallmesh.traces import open_tracing
+
+if TYPE_CHECKING:
+    from recallmesh.graph.arm import GraphArm
+
+__all__ = ["ALL_PARTS", "PUBLIC", "Assembly", "Part", "open_assembly", "open_embedded"]
 
 T = TypeVar("T")
 
-SWITCH_S = 0.0002
-"""How long a thread may hold the interpreter's lock while another waits, in seconds.
-
-Python's own 5 ms is for throughput: with it the event loop waits for a searching thread at each step of a recall. A
-fifth of a millisecond takes a recall of 10,000 memories from 36 to 30 ms at 4 % more CPU.
-"""
-GC_THRESHOLDS = (50_000, 20, 100)
-"""Objects made before a collection of the young, and collections before one of the older and the oldest.
-
-A recall makes some ten thousand objects, none of them in cycles. With Python's own 700, looking again and again at what
-is resident takes an eighth more CPU time and 2 of 30 ms of the median at 10,000 memories. The larger of what the
-programme has set and this counts.
-"""
 INFO_S = 3.0
 """The most seconds that an embedder elsewhere may take to say what it is; a hundred times what it needs."""
 
 
-class Part(StrEnum):
-    """The services of the mesh; any set of them can run in one process."""
-
-    SEMANTIC = "semantic"
-    KEYWORD = "keyword"
-    GRAPH = "graph"
-    TEMPORAL = "temporal"
-    RECALL = "recall"
-    RERANKER = "reranker"
-    EMBEDDER = "embedder"
-    RETAIN = "retain"
-    BANK = "bank"
-
-
-ALL_PARTS = frozenset(Part)
-PUBLIC = (Part.RECALL, Part.RETAIN, Part.BANK)
-"""The parts whose services are for callers from outside the mesh."""
-
-
-class Placed(Protocol):
-    """The settings of a part: where it runs, if not here, and how long a call may take."""
-
-    @property
-    def address(self) -> str | None:
-        """Where the part runs; absent: in this process."""
-        ...
-
-    @property
-    def timeout_s(self) -> float:
-        """The most seconds a call may take."""
-        ...
-
-
 @dataclass(slots=True)
-class Assembly:
+class Assembly(Building):
     """One process's parts: each is built once, here, or as a client of the place that its settings name.
 
     A part in ``hosted`` is built here whatever its address says: the same settings serve every process of a mesh.
-    ``given_embedder`` and ``given_reranker`` take the place of those that the settings name.
+    ``given_embedder``, ``given_reranker`` and ``given_next`` take the place of those that the settings name.
     """
 
-    settings: Settings
-    hosted: frozenset[Part]
-    stack: AsyncExitStack
-    metrics: Metrics = field(default_factory=Metrics)
     given_embedder: Embedder | None = None
     given_reranker: Reranker | None = None
-    _built: dict[str, object] = field(default_factory=dict)
+    given_next: Embedder | None = None
+    _graphs: "list[GraphArm]" = field(default_factory=list)
 
-    async def arm(self, name: ArmName) -> Arm:
-        """Return an arm, here or there."""
-        return await self._once(f"arm {name}", partial(self._open_arm, name))
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The embedding models that there are: one, or two while they are changed."""
+        has_next = self.given_next is not None or self.settings.embedder.next.is_set
+        return (Role.MAIN, Role.NEXT) if has_next else (Role.MAIN,)
 
-    async def arms(self) -> dict[ArmName, Arm]:
-        """Return the four arms."""
-        return {name: await self.arm(name) for name in ArmName}
+    async def arm(self, name: ArmName, role: Role = Role.MAIN) -> Arm:
+        """Return an arm, here or there, over the vectors of a model."""
+        role = role if name in MODEL_ARMS else Role.MAIN
+        return await self._once(f"arm {name} {role}", partial(self._open_arm, name, role))
 
-    async def embedder(self) -> Embedder:
-        """Return the embedder, here or there."""
-        return await self._once("embedder", self._open_embedder)
+    async def arm_of_model(self, name: str, fingerprint: str) -> Arm:
+        """Return the arm of this name over the vectors of the model with a fingerprint; raises ``EmbeddingMismatch``.
+
+        Both were built when the process began to host them.
+        """
+        arm = ArmName(name)
+        return await self.arm(arm, await self._role_of(fingerprint) if arm in MODEL_ARMS else Role.MAIN)
+
+    async def vectors_of_model(self, fingerprint: str) -> VectorIndex:
+        """Return the vectors of the model with a fingerprint; raises ``EmbeddingMismatch``."""
+        return await self.vectors(await self._role_of(fingerprint))
+
+    async def arms(self, role: Role = Role.MAIN) -> dict[ArmName, Arm]:
+        """Return the four arms over the vectors of a model."""
+        return {name: await self.arm(name, role) for name in ArmName}
+
+    async def embedder(self, role: Role = Role.MAIN) -> Embedder:
+        """Return an embedder, here or there."""
+        return await self._once(f"embedder {role}", partial(self._open_embedder, role))
+
+    async def known_models(self) -> KnownModels:
+        """Return the embedding models of this process."""
+
+        async def build() -> KnownModels:
+            return KnownModels({role: await self.embedder(role) for role in self.roles})
+
+        return await self._once("known models", build)
+
+    async def models(self) -> ModelsInUse:
+        """Return what the ledger says of them."""
+
+        async def build() -> ModelsInUse:
+            return ModelsInUse(await self.known_models(), await self.ledger())
+
+        return await self._once("models", build)
 
     async def reranker(self) -> Reranker | None:
         """Return the reranker, here or there; nothing when it is switched off."""
         return await self._once("reranker", self._open_reranker)
 
-    async def vectors(self) -> VectorIndex:
-        """Return the vectors: on their server where there is one, else where the semantic arm is."""
-        return await self._once("vectors", self._open_vectors)
+    async def vectors(self, role: Role = Role.MAIN) -> VectorIndex:
+        """Return a model's vectors: on their server where there is one, else where the semantic arm is."""
+        return await self._once(f"vectors {role}", partial(self._open_vectors, role))
 
     async def ledger(self) -> Ledger:
         """Return the ledger."""
@@ -155,40 +144,6 @@ class Assembly:
         """Return administration, here or there."""
         return await self._once("admin", self._open_admin)
 
-    def address(self, part: Part) -> str | None:
-        """Return where a part runs; nothing when it is this process."""
-        return None if part in self.hosted else self._placed(part).address
-
-    def _placed(self, part: Part) -> Placed:
-        return cast("Placed", getattr(self.settings, part.value))
-
-    async def _once(self, name: str, build: Callable[[], Awaitable[T]]) -> T:
-        if name not in self._built:
-            self._built[name] = await build()
-        return cast("T", self._built[name])
-
-    async def _enter(self, context: AbstractAsyncContextManager[T]) -> T:
-        return await self.stack.enter_async_context(context)
-
-    async def mesh_keys(self) -> Callable[[], MeshKeys]:
-        """Return how to get the keys by which processes of the mesh know each other, as they are at the time."""
-        return await self._once("mesh keys", lambda: self._enter(open_mesh_keys(self.settings.auth)))
-
-    async def _channel(self, address: str) -> Channel:
-        return await self._once(f"channel {address}", partial(self._open_channel, address))
-
-    async def _open_channel(self, address: str) -> Channel:
-        keys = own_key(await self.mesh_keys())
-        return peer_channel(await self._enter(open_channel(address, tls=await self._tls())), keys)
-
-    async def _tls(self) -> LiveTls | None:
-        """Return what the calls of this process prove themselves with; nothing where they are not encrypted."""
-        files = self.settings.tls.calling
-        if files is None:
-            return None
-        told = self.metrics.observe_certificate
-        return await self._once("tls", lambda: self._enter(open_tls(files, told=told)))
-
     async def _tokens(self) -> TokenCounter:
         async def build() -> TokenCounter:
             return parts.token_counter()
@@ -201,48 +156,85 @@ class Assembly:
             "language model", lambda: self._enter(facts.open_language_model(self.settings, self.metrics))
         )
 
-    async def _open_arm(self, name: ArmName) -> Arm:
+    async def _role_of(self, fingerprint: str) -> Role:
+        return await (await self.known_models()).role_of(fingerprint)
+
+    async def _meaning(self, role: Role) -> ModelName:
+        return partial((await self.known_models()).meant, role)
+
+    async def _open_arm(self, name: ArmName, role: Role) -> Arm:
         part = Part(name.value)
         address = self.address(part)
-        arm = RemoteArm(name, await self._channel(address)) if address else await self._arm_here(name)
+        arm: Arm
+        if address:
+            model = await self._meaning(role) if name in MODEL_ARMS else whichever
+            arm = RemoteArm(name, await self._channel(address), model=model)
+        else:
+            arm = await self._arm_here(name, role)
         return ObservedArm(arm, name=name, timeout_s=self._placed(part).timeout_s, metrics=self.metrics, at=address)
 
-    async def _arm_here(self, name: ArmName) -> Arm:
+    async def _arm_here(self, name: ArmName, role: Role) -> Arm:
+        opening: Opening[Arm]
         match name:
             case ArmName.SEMANTIC:
-                return parts.semantic_arm(await self.vectors())
+                return parts.semantic_arm(await self.vectors(role))
             case ArmName.TEMPORAL:
-                return parts.temporal_arm(self.settings, await self.vectors())
+                return parts.temporal_arm(self.settings, await self.vectors(role))
             case ArmName.KEYWORD:
                 opening, path = partial(parts.open_keyword_arm, self.settings, self.metrics), self.settings.keyword.path
-            case ArmName.GRAPH:
-                vectors, info = await self.vectors(), await self._embedder_info()
-                opening = partial(parts.open_graph_arm, self.settings, vectors, info, self.metrics)
+            case ArmName.GRAPH if role is Role.MAIN:
+                vectors, info = await self.vectors(), await self._embedder_info(role)
+                made = self._graphs.append
+                opening = partial(parts.open_graph_arm, self.settings, vectors, info, self.metrics, made)
                 path = self.settings.graph.path
+            case ArmName.GRAPH:
+                await self.arm(name)
+                opening, path = partial(self._open_graph_over, role), self.settings.graph.path
         return await self._enter(open_or_stand_by(opening, StandbyArm, self.settings.data / path))
 
-    async def _open_vectors(self) -> VectorIndex:
+    @asynccontextmanager
+    async def _open_graph_over(self, role: Role) -> AsyncIterator[Arm]:
+        """Open the graph arm over a second model's vectors; the store is the first one's."""
+        vectors, info = await self.vectors(role), await self._embedder_info(role)
+        if not self._graphs:
+            raise StoreUnavailable("the graph is not open yet")
+        yield self._graphs[-1].over(vectors, cosine_mean=info.cosine_mean, cosine_high=info.cosine_high)
+
+    async def _open_vectors(self, role: Role) -> VectorIndex:
         address, served = self.address(Part.SEMANTIC), self.settings.semantic.qdrant_url is not None
         index: VectorIndex
         if address and not served:
-            index = RemoteVectors(await self._channel(address))
+            index = RemoteVectors(await self._channel(address), model=await self._meaning(role))
         else:
-            opening = partial(parts.open_vectors_here, self.settings, await self._embedder_info(), self.metrics)
+            if role is Role.MAIN:
+                await self._embedder_info(role)  # without it this process is not ready; without the next one it is
+            opening = partial(self._open_vectors_here, role)
             path = self.settings.data / self.settings.semantic.path
             index = await self._enter(open_or_stand_by(opening, StandbyVectors, path))
         at = None if served else address
         return ObservedVectors(index, timeout_s=None, metrics=self.metrics, at=at)
 
-    async def _open_embedder(self) -> Embedder:
-        address = self.address(Part.EMBEDDER)
+    @asynccontextmanager
+    async def _open_vectors_here(self, role: Role) -> AsyncIterator[VectorIndex]:
+        info, awaited = await self._embedder_info(role), role is Role.NEXT
+        async with parts.open_vectors_here(self.settings, info, self.metrics, awaited=awaited) as vectors:
+            yield vectors
+
+    async def _open_embedder(self, role: Role) -> Embedder:
+        address = self._embedder_address(role)
+        given = self.given_embedder if role is Role.MAIN else self.given_next
         embedder: Embedder
-        if self.given_embedder is not None:
-            embedder = self.given_embedder
+        if given is not None:
+            embedder = given
         elif address:
             embedder = RemoteEmbedder(await self._channel(address))
         else:
-            embedder = await self._enter(parts.open_embedder_here(self.settings, self.metrics))
+            following = role is Role.NEXT
+            embedder = await self._enter(parts.open_embedder_here(self.settings, self.metrics, following=following))
         return ObservedEmbedder(embedder, timeout_s=self.settings.embedder.timeout_s, metrics=self.metrics, at=address)
+
+    def _embedder_address(self, role: Role) -> str | None:
+        return self.address(Part.EMBEDDER) if role is Role.MAIN else self.settings.embedder.next.address
 
     async def _open_reranker(self) -> Reranker | None:
         address = self.address(Part.RERANKER)
@@ -263,18 +255,30 @@ class Assembly:
         if address:
             recaller = RemoteRecaller(await self._channel(address))
         else:
-            opening = parts.open_recaller(
-                self.settings,
-                ledger=await self.ledger(),
-                arms=await self.arms(),
-                embedder=await self.embedder(),
-                reranker=await self.reranker(),
-                tokens=await self._tokens(),
-                metrics=self.metrics,
-                serves=bool(self.hosted),
-            )
-            recaller = await self._enter(opening)
+            recallers = {role: await self._recaller_here(role) for role in self.roles}
+            recaller = RecallerInUse(recallers, await self.models())
         return ObservedRecaller(recaller, timeout_s=self.settings.recall.timeout_s, metrics=self.metrics, at=address)
+
+    async def _recaller_here(self, role: Role) -> Recaller:
+        opening = parts.open_recaller(
+            self.settings,
+            ledger=await self.ledger(),
+            arms=await self.arms(role),
+            embedder=await self.embedder(role),
+            reranker=await self.reranker(),
+            tokens=await self._tokens(),
+            metrics=self.metrics,
+            serves=bool(self.hosted),
+        )
+        return await self._enter(opening)
+
+    async def _encodings(self) -> EncodingsInUse:
+        written = [name for name in parts.INDEXING_ARMS if name in MODEL_ARMS]
+        found = {
+            role: Encoding(await self.embedder(role), {name: await self.arm(name, role) for name in written})
+            for role in self.roles
+        }
+        return EncodingsInUse(found, await self.models())
 
     async def _open_retainer(self) -> Retainer:
         address = self.address(Part.RETAIN)
@@ -287,7 +291,7 @@ class Assembly:
                     self.settings,
                     ledger=await self.ledger(),
                     arms={name: await self.arm(name) for name in parts.INDEXING_ARMS},
-                    embedder=await self.embedder(),
+                    encodings=await self._encodings(),
                     extractor=await facts.load_extractor(self.settings, await self._language_model(), self.metrics),
                     writer=facts.observation_writer(self.settings, await self._language_model()),
                     tokens=await self._tokens(),
@@ -306,9 +310,14 @@ class Assembly:
                 self.settings,
                 ledger=await self.ledger(),
                 tokens=await self._tokens(),
-                indexes={name: await self.arm(name) for name in parts.INDEXING_ARMS if self._reaches(name)},
+                indexes={name: await self._index(name) for name in parts.INDEXING_ARMS if self._reaches(name)},
             )
         return ObservedAdmin(admin, timeout_s=self.settings.bank.timeout_s, metrics=self.metrics, at=address)
+
+    async def _index(self, name: ArmName) -> Arm:
+        if name is not ArmName.SEMANTIC:
+            return await self.arm(name)
+        return ArmInUse({role: await self.arm(name, role) for role in self.roles}, await self.models())
 
     def _reaches(self, name: ArmName) -> bool:
         """Tell whether this process has an arm anyhow; administration alone must not open an index, which one may."""
@@ -316,15 +325,14 @@ class Assembly:
         having = {part, Part.RECALL, Part.RETAIN}
         return not self.hosted or bool(self.hosted & having) or self.address(part) is not None
 
-    async def _embedder_info(self) -> EmbedderInfo:
-        """Ask the embedder what it is: without that no vectors can be opened.
+    async def _embedder_info(self, role: Role) -> EmbedderInfo:
+        """Ask an embedder what it is: without that no vectors can be opened.
 
         Raises:
             StoreUnavailable: it does not answer. A server tries again, the command line says so.
 
         """
-        embedder = await self.embedder()
-        address = self.address(Part.EMBEDDER)
+        embedder, address = await self.embedder(role), self._embedder_address(role)
         if address is None:
             return await embedder.info()
         try:
@@ -341,13 +349,13 @@ async def open_assembly(
     *,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    next_embedder: Embedder | None = None,
 ) -> AsyncIterator[Assembly]:
     """Open an assembly; what it builds is closed with it, last first."""
-    sys.setswitchinterval(min(SWITCH_S, sys.getswitchinterval()))
-    gc.set_threshold(*map(max, GC_THRESHOLDS, gc.get_threshold()))
+    keep_tempo()
     async with AsyncExitStack() as stack:
         metrics = Metrics(await stack.enter_async_context(open_tracing(settings.tracing, hosted)))
-        yield Assembly(settings, hosted, stack, metrics, given_embedder=embedder, given_reranker=reranker)
+        yield Assembly(settings, hosted, stack, metrics, embedder, reranker, next_embedder)
 
 
 @asynccontextmanager

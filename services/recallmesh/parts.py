@@ -3,7 +3,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -14,6 +14,7 @@ from recallmesh.core.admin import Admin
 from recallmesh.core.arm import Arm, ArmName
 from recallmesh.core.encoder import Embedder, EmbedderInfo, Reranker
 from recallmesh.core.ledger import Ledger
+from recallmesh.core.models import Model
 from recallmesh.core.recall import Recaller
 from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
@@ -29,6 +30,7 @@ from recallmesh.telemetry.model import ModelWatch
 from recallmesh.telemetry.store import observed_store
 
 if TYPE_CHECKING:
+    from recallmesh.graph.arm import GraphArm
     from recallmesh.graph.neo4j import Neo4jDatabase
     from recallmesh.keyword.opensearch import OpenSearchServer
     from recallmesh.keyword.opensearch_index import Shape
@@ -59,17 +61,19 @@ def token_counter() -> TokenCounter:
 
 
 @asynccontextmanager
-async def open_embedder_here(settings: Settings, metrics: Metrics) -> AsyncIterator[Embedder]:
-    """Load the bi-encoder."""
+async def open_embedder_here(
+    settings: Settings, metrics: Metrics, *, following: bool = False
+) -> AsyncIterator[Embedder]:
+    """Load the bi-encoder; ``following``: the second one, while models are changed."""
     from recallmesh.embedder.onnx import open_onnx_embedder
 
     own = settings.embedder
     async with open_onnx_embedder(
-        own.model_dir,
+        own.next.model_dir if following else own.model_dir,
         threads=own.threads,
         queue=own.queue,
         cached_queries=own.cached_queries,
-        watch=ModelWatch("embedder", metrics),
+        watch=ModelWatch("embedder_next" if following else "embedder", metrics),
     ) as embedder:
         yield embedder
 
@@ -86,20 +90,24 @@ async def open_reranker_here(settings: Settings, metrics: Metrics) -> AsyncItera
 
 
 @asynccontextmanager
-async def open_vectors_here(settings: Settings, info: EmbedderInfo, metrics: Metrics) -> AsyncIterator[VectorIndex]:
-    """Open the vectors; embedded ones one process at a time may.
+async def open_vectors_here(
+    settings: Settings, info: EmbedderInfo, metrics: Metrics, *, awaited: bool = False
+) -> AsyncIterator[VectorIndex]:
+    """Open the vectors of a model; embedded ones one process at a time may.
 
-    Says so where the model was changed and has no vectors yet.
+    Says so where the model was changed and has no vectors yet, unless it is ``awaited`` that it has none.
     """
     own = settings.semantic
     opening = _open_embedded_vectors if own.qdrant_url is None else _open_qdrant_vectors
     system = "qdrant-edge" if own.qdrant_url is None else "qdrant"
-    async with opening(settings, info) as vectors:
+    async with opening(settings, info, awaited=awaited) as vectors:
         yield observed_store(vectors, name="vectors", system=system, metrics=metrics)
 
 
 @asynccontextmanager
-async def _open_embedded_vectors(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
+async def _open_embedded_vectors(
+    settings: Settings, info: EmbedderInfo, *, awaited: bool
+) -> AsyncIterator[VectorIndex]:
     from recallmesh.vectors.beside import tell_changed_model
     from recallmesh.vectors.embedded import open_embedded_vectors
 
@@ -108,12 +116,13 @@ async def _open_embedded_vectors(settings: Settings, info: EmbedderInfo) -> Asyn
     async with open_embedded_vectors(
         path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
     ) as vectors:
-        await asyncio.to_thread(tell_changed_model, path, info.fingerprint)
+        if not awaited:
+            await asyncio.to_thread(tell_changed_model, path, info.fingerprint)
         yield vectors
 
 
 @asynccontextmanager
-async def _open_qdrant_vectors(settings: Settings, info: EmbedderInfo) -> AsyncIterator[VectorIndex]:
+async def _open_qdrant_vectors(settings: Settings, info: EmbedderInfo, *, awaited: bool) -> AsyncIterator[VectorIndex]:
     with needing("qdrant", "RECALLMESH_SEMANTIC__QDRANT_URL"):
         from recallmesh.vectors.qdrant import open_qdrant_vectors
 
@@ -124,8 +133,31 @@ async def _open_qdrant_vectors(settings: Settings, info: EmbedderInfo) -> AsyncI
         prefix=own.qdrant_prefix,
         fingerprint=info.fingerprint,
         dimensions=info.dimensions,
+        awaited=awaited,
     ) as vectors:
         yield vectors
+
+
+async def remove_vectors(settings: Settings, model: Model) -> str:
+    """Take a model's vectors away; returns where they were.
+
+    Raises:
+        StoreUnavailable: a process has them open, or their server does not answer.
+
+    """
+    own = settings.semantic
+    if own.qdrant_url is None:
+        from recallmesh.vectors.shelf import remove_shelf
+
+        path = settings.data / own.path
+        return str(path / await asyncio.to_thread(remove_shelf, path, model.fingerprint))
+    with needing("qdrant", "RECALLMESH_SEMANTIC__QDRANT_URL"):
+        from recallmesh.vectors.qdrant import remove_qdrant
+        from recallmesh.vectors.qdrant_collection import collection_name
+
+    name = collection_name(own.qdrant_prefix, model.fingerprint, model.dimensions)
+    await remove_qdrant(own.qdrant_url, name, api_key=own.qdrant_api_key.get_secret_value())
+    return name
 
 
 def semantic_arm(vectors: VectorIndex) -> Arm:
@@ -205,9 +237,13 @@ def opensearch_of(settings: Settings) -> "tuple[OpenSearchServer, Shape]":
 
 @asynccontextmanager
 async def open_graph_arm(
-    settings: Settings, vectors: VectorIndex, info: EmbedderInfo, metrics: Metrics
+    settings: Settings,
+    vectors: VectorIndex,
+    info: EmbedderInfo,
+    metrics: Metrics,
+    made: Callable[["GraphArm"], None],
 ) -> AsyncIterator[Arm]:
-    """Open the graph arm on its own store."""
+    """Open the graph arm on its own store; ``made`` is given it: over the vectors of another model it has that too."""
     from recallmesh.graph.arm import GraphArm
 
     own = settings.graph
@@ -215,7 +251,7 @@ async def open_graph_arm(
     system = "sqlite" if own.neo4j_url is None else "neo4j"
     async with opening(settings) as opened:
         store = observed_store(opened, name="graph", system=system, metrics=metrics)
-        yield GraphArm(
+        arm = GraphArm(
             store,
             vectors,
             cosine_mean=info.cosine_mean,
@@ -227,6 +263,8 @@ async def open_graph_arm(
             origins=own.origins,
             reached_share=own.reached_share,
         )
+        made(arm)
+        yield arm
 
 
 @asynccontextmanager

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from recallmesh.changing import EncodingsInUse
 from recallmesh.core.arm import Arm, ArmName
-from recallmesh.core.encoder import Embedder
 from recallmesh.core.event import Event, Webhook
 from recallmesh.core.job import Handler, Job, Progress
 from recallmesh.core.ledger import Ledger
@@ -41,7 +41,7 @@ async def open_retainer(
     *,
     ledger: Ledger,
     arms: Mapping[ArmName, Arm],
-    embedder: Embedder,
+    encodings: EncodingsInUse,
     extractor: Extractor,
     writer: ObservationWriter,
     tokens: TokenCounter,
@@ -61,7 +61,7 @@ async def open_retainer(
     from recallmesh.retain.retainer import MeshRetainer
     from recallmesh.retain.webhooks import WebhookWorker
 
-    own = settings.retain
+    own, embedder = settings.retain, encodings.all[0].embedder
     guard = Guard("worker", timeout_s=None, metrics=metrics)
     worker = f"{os.getpid()}-{uuid4().hex[:8]}"
     outbox = OutboxWorker(
@@ -75,6 +75,7 @@ async def open_retainer(
         batch=own.outbox_batch,
         lease_s=own.outbox_lease_s,
         delivering=_delivering(guard, metrics),
+        encodings=encodings,
     )
     wakes: list[Callable[[], None]] = [outbox.wake]
 
@@ -83,17 +84,26 @@ async def open_retainer(
             one()
 
     consolidating = Consolidating(own.consolidation, timedelta(seconds=own.consolidation_delay_s))
-    consolidator = Consolidator(
-        ledger,
-        arms,
-        embedder,
-        writer,
-        FanOut(ledger, arms, Carrier(ledger, embedder), system_clock, own.arm_timeout_s),
-        tokens,
-        now=system_clock,
-        new_id=lambda: str(uuid4()),
-        consolidating=consolidating,
-    )
+    consolidators = [
+        Consolidator(
+            ledger,
+            {**arms, **one.arms},
+            one.embedder,
+            writer,
+            FanOut(ledger, arms, Carrier(ledger, one.embedder, encodings), system_clock, own.arm_timeout_s),
+            tokens,
+            now=system_clock,
+            new_id=lambda: str(uuid4()),
+            consolidating=consolidating,
+        )
+        for one in encodings.all
+    ]
+
+    async def consolidate(job: Job, progress: Progress) -> tuple[str, ...]:
+        # One model for the whole of it: what is near by one is not by another.
+        in_use = encodings.all.index((await encodings.written()).in_use)
+        return await consolidators[in_use].work(job, progress)
+
     retainer = MeshRetainer(
         ledger,
         arms,
@@ -108,13 +118,14 @@ async def open_retainer(
         consolidation=consolidating,
         on_pending=wake,
         on_retained=metrics.observe_retained,
+        encodings=encodings,
     )
-    repairer = Repairer(ledger, arms, embedder, now=system_clock, on_pending=wake)
+    repairer = Repairer(ledger, arms, embedder, now=system_clock, on_pending=wake, encodings=encodings)
     handlers: dict[OperationKind, Handler] = {
         OperationKind.RETAIN: retainer.work,
         OperationKind.REPROCESS: retainer.reprocess,
         OperationKind.REPAIR: repairer.work,
-        OperationKind.CONSOLIDATE: consolidator.work,
+        OperationKind.CONSOLIDATE: consolidate,
     }
     jobs = JobWorker(
         ledger,

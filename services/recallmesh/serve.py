@@ -174,10 +174,13 @@ async def host(assembly: Assembly, hosted: frozenset[Part]) -> list[Hosted]:
     """Build the hosted parts and what offers them over the wire."""
     found = []
     arms = {name.value: await assembly.arm(name) for name in ArmName if Part(name.value) in hosted}
+    for role in assembly.roles:
+        for name in arms:
+            await assembly.arm(ArmName(name), role)
     if arms:
-        found.append(host_arms(arms))
+        found.append(host_arms(arms, of_model=assembly.arm_of_model))
     if Part.SEMANTIC in hosted:
-        found.append(host_vectors(await assembly.vectors()))
+        found.append(host_vectors(await assembly.vectors(), of_model=assembly.vectors_of_model))
     if Part.EMBEDDER in hosted:
         found.append(host_embedder(await assembly.embedder()))
     if Part.RERANKER in hosted and (reranker := await assembly.reranker()) is not None:

@@ -3,7 +3,7 @@
 
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recallmesh import parts
@@ -14,10 +14,12 @@ from recallmesh.core.time import system_clock
 from recallmesh.extra import needing
 from recallmesh.folder import make_private
 from recallmesh.mesh import Assembly
+from recallmesh.models import Role
 from recallmesh.semantic.settings import SemanticSettings
 from recallmesh.settings import Settings
 
 LEDGER = "ledger"
+NEXT_VECTORS = "semantic (next)"
 SQLITE = "sqlite:"
 UNKNOWN = "which vectors are wanted is not known"
 Info = Callable[[], Awaitable[EmbedderInfo]]
@@ -34,17 +36,25 @@ class Store:
     migrate: Callable[[], Awaitable[Migrated]] | None = None
 
 
-async def info_of(assembly: Assembly) -> EmbedderInfo:
+async def info_of(assembly: Assembly, role: Role = Role.MAIN) -> EmbedderInfo:
     """Ask the embedder that an assembly has, here or there; loaded only for this."""
-    return await (await assembly.embedder()).info()
+    return await (await assembly.embedder(role)).info()
 
 
-def stores_of(settings: Settings, info: Info, *, embedded: bool = True) -> tuple[Store, ...]:
+def stores_of(settings: Settings, info: Info, *, following: Info, embedded: bool = True) -> tuple[Store, ...]:
     """Return the stores that this process would have: the ledger first, then those that are servers, or lie here.
 
     An embedded one whose part has an address is that process's own, and left out; all of them are without ``embedded``.
+    ``following`` asks the second embedder, while models are changed: its vectors are a store of their own.
     """
-    found = (_ledger(settings), _vectors(settings, info), _keyword(settings), _graph(settings))
+    second = _vectors(settings, following) if settings.embedder.next.is_set else None
+    found = (
+        _ledger(settings),
+        _vectors(settings, info),
+        second and replace(second, part=NEXT_VECTORS),
+        _keyword(settings),
+        _graph(settings),
+    )
     return tuple(one for one in found if one is not None and (embedded or not one.is_embedded))
 
 

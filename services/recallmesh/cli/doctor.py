@@ -17,6 +17,7 @@ from recallmesh.core.errors import MeshError
 from recallmesh.core.store import Inspection
 from recallmesh.core.time import system_clock
 from recallmesh.mesh import Part, open_assembly
+from recallmesh.models import Role
 from recallmesh.settings import Settings, load_settings
 from recallmesh.stores import LEDGER, Store, info_of, stores_of
 from recallmesh.telemetry.log import set_up_logging
@@ -36,7 +37,12 @@ async def run(words: argparse.Namespace) -> int:
     named = dict.fromkeys(sorted(CALLED), address) if address else {}
     placed = {part: at for part, at in _placed(settings).items() if part not in named}
     async with open_assembly(settings, frozenset()) as assembly:
-        stores = stores_of(settings, partial(info_of, assembly), embedded=not address)
+        stores = stores_of(
+            settings,
+            partial(info_of, assembly),
+            following=partial(info_of, assembly, Role.NEXT),
+            embedded=not address,
+        )
         rows = await _store_rows(settings, stores)
     for places, tls in ((placed, settings.tls.calling), (named, tls_of(words))):
         rows += [service_row(part, places[part], told) for part, told in (await troubles_of(places, tls)).items()]

@@ -10,6 +10,7 @@ from recallmesh.cli.address import folder
 from recallmesh.cli.screen import console, print_table
 from recallmesh.core.errors import MeshError
 from recallmesh.mesh import open_assembly
+from recallmesh.models import Role
 from recallmesh.settings import load_settings
 from recallmesh.stores import Store, info_of, stores_of
 from recallmesh.telemetry.log import set_up_logging
@@ -44,7 +45,11 @@ async def run(words: argparse.Namespace) -> int:
     settings = load_settings(data=folder(words.data))
     way = checked if words.check else migrated
     async with open_assembly(settings, frozenset()) as assembly:
-        stores = [one for one in stores_of(settings, partial(info_of, assembly)) if one.migrate is not None]
+        stores = [
+            one
+            for one in stores_of(settings, partial(info_of, assembly), following=partial(info_of, assembly, Role.NEXT))
+            if one.migrate is not None
+        ]
         done = await asyncio.gather(*(way(store) for store in stores))
     if words.json:
         print(json.dumps([asdict(one) for one in done], ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The words of the commands by which a whole mesh is kept: backup, restore."""
+"""The words of the commands by which a whole mesh is kept: backup, restore, reembed."""
 
 import argparse
 
@@ -33,15 +33,49 @@ examples:
 exit codes: 0 restored, 1 failed or an index could not be made, 2 no backup
 """
 
-COMMANDS = (("backup", BACKUP, BACKUP_EXAMPLES), ("restore", RESTORE, RESTORE_EXAMPLES))
+REEMBED = "change the embedding model without a gap"
+
+REEMBED_EXAMPLES = """\
+Two models for a while: the one of RECALLMESH_EMBEDDER__… answers, the one of
+RECALLMESH_EMBEDDER__NEXT__… is filled beside it. The ledger says which is
+which, so it is said once for all processes of a mesh, and tells tenants
+nothing. Every step can be killed and said again.
+
+  recallmesh reembed start       the next model is written beside the first
+  recallmesh reembed fill        makes the vectors that it lacks, of all banks
+  recallmesh reembed status      which model answers, and what each one lacks
+  recallmesh reembed switch      fills what came, and has the next one answer
+  recallmesh reembed switch --back        and the first one again
+  recallmesh reembed drop        a minute later: the one that does not answer
+                                 is written no more, and its vectors go
+
+It works on the ledger, the embedders and the semantic service that the
+settings name; --server is short for one process that has all of them.
+The whole way, with restarts: docs/operation.md
+
+exit codes: 0 done, 1 failed, or (status) the model beside lacks something
+"""
+
+COMMANDS = (
+    ("backup", BACKUP, BACKUP_EXAMPLES),
+    ("restore", RESTORE, RESTORE_EXAMPLES),
+    ("reembed", REEMBED, REEMBED_EXAMPLES),
+)
 """Each command's name, which is its module's too, what it does, and its examples."""
+STEPS = ("start", "fill", "status", "switch", "drop")
 
 
 def add_words(name: str, parser: argparse.ArgumentParser) -> None:
     """Add a command's words."""
-    parser.add_argument("file", metavar="FILE", help="the backup, JSON lines packed by gzip")
+    if name == "reembed":
+        parser.add_argument("step", choices=STEPS, metavar="STEP", help=f"one of {', '.join(STEPS)}")
+        parser.add_argument("--back", action="store_true", help="with switch: to the embedder of before")
+        parser.add_argument("--server", metavar="ADDRESS", help="the process that has vectors and embedder, host:port")
+        add_pace(parser)
+    else:
+        parser.add_argument("file", metavar="FILE", help="the backup, JSON lines packed by gzip")
     parser.add_argument("--data", metavar="DIR", help="the folder of the embedded stores")
-    parser.add_argument("--json", action="store_true", help="print what it holds as a JSON object")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
     if name == "restore":
         parser.add_argument("--check", action="store_true", help="look through the file, and do nothing else")
         parser.add_argument("--no-repair", action="store_true", help="do not make the indexes")

@@ -3,7 +3,35 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
+
+from recallmesh.core.port import is_target
+
+
+class NextModelSettings(BaseModel, extra="forbid", frozen=True):
+    """A second embedding model, for as long as models are changed without a gap (docs/operation.md)."""
+
+    address: str | None = None
+    """Where another embedder with this model runs, as host:port. Absent: the model runs in this process, if a
+    `BACKEND` is named, else there is no second model."""
+
+    backend: Literal["onnx"] | None = None
+    """What runs the model in this process. Absent: nothing does."""
+
+    model_dir: Path | None = None
+    """The directory of the model, as for the first one. Absent: the packaged model."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a second model."""
+        return self.address is not None or self.backend is not None
+
+    @field_validator("address")
+    @classmethod
+    def _reachable(cls, address: str | None) -> str | None:
+        if address is not None and not is_target(address):
+            raise ValueError("is no address: host:port, dns:///name:port or unix:path")
+        return address
 
 
 class EmbedderSettings(BaseModel, extra="forbid", frozen=True):
@@ -30,3 +58,6 @@ class EmbedderSettings(BaseModel, extra="forbid", frozen=True):
 
     cached_queries: int = Field(default=256, ge=0)
     """How many queries' vectors are remembered, about 12 KB each. 0: none."""
+
+    next: NextModelSettings = Field(default_factory=NextModelSettings)
+    """A second embedding model, while models are changed."""

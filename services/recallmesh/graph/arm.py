@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from math import inf
 from types import MappingProxyType
@@ -56,14 +57,22 @@ class GraphArm:
     ) -> None:
         """Search this store; the stores stay the caller's to close."""
         self._store = store
+        self._limits = Limits(recent, hub_share, origins)
         self._vectors = vectors
         self._threshold = link_threshold(cosine_high)
         self._strategy = _strategy(strategy)
         self._neighbours = neighbours
         self._reached_share = reached_share
-        self._explorer = Explorer(
-            store, vectors, limits=Limits(recent, hub_share, origins), spread=max(0.0, cosine_high - cosine_mean)
-        )
+        self._explorer = Explorer(store, vectors, limits=self._limits, spread=max(0.0, cosine_high - cosine_mean))
+
+    def over(self, vectors: VectorIndex, *, cosine_mean: float, cosine_high: float) -> "GraphArm":
+        """Return an arm on the same store over the vectors of another model."""
+        made = copy(self)
+        made._vectors = vectors  # noqa: SLF001 - its own kind
+        made._threshold = link_threshold(cosine_high)  # noqa: SLF001
+        spread = max(0.0, cosine_high - cosine_mean)
+        made._explorer = Explorer(self._store, vectors, limits=self._limits, spread=spread)  # noqa: SLF001
+        return made
 
     async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
         """Return the memories around what the query names and means, best first.

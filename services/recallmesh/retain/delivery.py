@@ -4,13 +4,16 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import structlog
+
 from recallmesh.core.arm import Arm, ArmName, IndexEntry, Removal, Vector
 from recallmesh.core.document import Chunk
 from recallmesh.core.encoder import Embedder, EmbedKind
-from recallmesh.core.errors import StoreUnavailable
+from recallmesh.core.errors import MeshError, StoreUnavailable
 from recallmesh.core.ledger import MemoryLedger
 from recallmesh.core.memory import VISIBLE_STATES, Memory
 from recallmesh.core.write import OutboxAction, OutboxRow
+from recallmesh.retain.encoding import Encoding, Encodings, OneEncoding
 from recallmesh.retain.speaker import split_turns
 
 VECTOR_ARMS = frozenset({ArmName.SEMANTIC, ArmName.GRAPH})
@@ -20,6 +23,9 @@ VECTOR_ARMS = frozenset({ArmName.SEMANTIC, ArmName.GRAPH})
 _EMBED_BATCH = 64
 _INDEX_BATCH = 256
 _CONTEXT_CHARS = 600
+_BESIDE_S = 10.0
+
+_log = structlog.get_logger()
 
 
 def context_text(previous: str, text: str) -> str:
@@ -34,11 +40,18 @@ def context_text(previous: str, text: str) -> str:
 
 @dataclass(slots=True)
 class Vectors:
-    """Embeddings by text, made once a text; kept for the length of one call."""
+    """Embeddings by text, made once a text; kept for the length of one call, those of each model apart."""
 
     embedder: Embedder
     made: dict[str, Vector] = field(default_factory=dict)
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _others: "dict[int, Vectors]" = field(default_factory=dict)
+
+    def of(self, embedder: Embedder) -> "Vectors":
+        """Return those of another model, or these."""
+        if embedder is self.embedder:
+            return self
+        return self._others.setdefault(id(embedder), Vectors(embedder))
 
     async def make(self, texts: Iterable[str]) -> None:
         """Embed the texts that have no vector yet.
@@ -63,10 +76,10 @@ class Vectors:
 class Carrier:
     """Carries outbox rows out at an arm: what the ledger shows is indexed, what it hides or lacks is removed."""
 
-    def __init__(self, ledger: MemoryLedger, embedder: Embedder) -> None:
-        """Read from the ledger, embed with the embedder."""
+    def __init__(self, ledger: MemoryLedger, embedder: Embedder, encodings: Encodings | None = None) -> None:
+        """Read from the ledger, embed with the embedder, or with those of ``encodings`` that are written."""
         self._ledger = ledger
-        self._embedder = embedder
+        self._encodings = encodings or OneEncoding(Encoding(embedder))
 
     async def carry(
         self,
@@ -76,15 +89,69 @@ class Carrier:
         *,
         vectors: Vectors | None = None,
         memories: Mapping[str, Memory] | None = None,
-    ) -> None:
-        """Do what the rows of one arm and one bank say; twice is as once.
+    ) -> Encoding | None:
+        """Do what the rows of one arm and one bank say, for the model in use, which is returned; twice is as once.
 
-        ``vectors`` and ``memories`` are what the caller has at hand already.
+        ``arm`` is the one of the name, where it has no vectors. ``vectors`` and ``memories`` are what the caller has at
+        hand already.
 
         Raises:
             StoreUnavailable: nothing or part was done; may be called again.
 
         """
+        encoding = None
+        if name in VECTOR_ARMS:
+            encoding = (await self._encodings.written()).in_use
+            arm = encoding.arms.get(name, arm)
+        await self._carry(encoding, arm, rows, vectors, memories)
+        return encoding
+
+    async def deliver(self, name: ArmName, arm: Arm, rows: Sequence[OutboxRow]) -> None:
+        """Do what the rows say, for the model in use and for the one beside it; as ``carry`` and ``carry_beside``."""
+        await self.carry_beside(name, rows, await self.carry(name, arm, rows))
+
+    async def carry_beside(
+        self,
+        name: ArmName,
+        rows: Sequence[OutboxRow],
+        carried: Encoding | None,
+        *,
+        timeout_s: float = _BESIDE_S,
+        vectors: Vectors | None = None,
+        memories: Mapping[str, Memory] | None = None,
+    ) -> None:
+        """Do the same, as well as it goes, for the other model that is written; the one that was ``carried`` has it.
+
+        What fails is left to a backfill: it must not hold up what answers.
+
+        Raises:
+            StoreUnavailable: it failed, and that model is the one in use meanwhile; the rows are not done.
+
+        """
+        if name is not ArmName.SEMANTIC:
+            return
+        # Looked at once more: they may have been switched since, and then the one in use is the one that has it not.
+        now = await self._encodings.written()
+        for other in (now.in_use, now.beside):
+            if other is None or other is carried or name not in other.arms:
+                continue
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._carry(other, other.arms[name], rows, vectors, memories)
+            except (MeshError, TimeoutError) as error:
+                why = error.message if isinstance(error, MeshError) else f"took longer than {timeout_s:g} s"
+                _log.warning("retain.beside_missed", arm=name, rows=len(rows), error=why)
+                if (await self._encodings.written()).in_use is other:
+                    raise StoreUnavailable(f"the model that is in use now was not written: {why}") from error
+
+    async def _carry(
+        self,
+        encoding: Encoding | None,
+        arm: Arm,
+        rows: Sequence[OutboxRow],
+        vectors: Vectors | None,
+        memories: Mapping[str, Memory] | None,
+    ) -> None:
         bank_uid = rows[0].bank_uid
         if any(row.action is OutboxAction.DROP_BANK for row in rows):
             await arm.drop(bank_uid)
@@ -96,22 +163,24 @@ class Carrier:
         shown = [at_hand[one] for one in sorted(wanted & at_hand.keys()) if at_hand[one].state in VISIBLE_STATES]
         hidden = {row.memory_id: row.version for row in rows} | {one.id: one.version for one in at_hand.values()}
         gone = [Removal(one, hidden[one]) for one in sorted({row.memory_id for row in rows} - {m.id for m in shown})]
-        entries = await self._entries(name, bank_uid, shown, vectors or Vectors(self._embedder), at_hand)
+        entries = tuple(entry_of(memory) for memory in shown)
+        if encoding is not None:
+            own = vectors.of(encoding.embedder) if vectors else Vectors(encoding.embedder)
+            entries = await self._with_vectors(bank_uid, shown, entries, own, at_hand)
         for start in range(0, len(entries), _INDEX_BATCH):
             await arm.index(bank_uid, entries[start : start + _INDEX_BATCH])
         if gone:
             await arm.remove(bank_uid, tuple(gone))
 
-    async def _entries(
+    async def _with_vectors(
         self,
-        name: ArmName,
         bank_uid: str,
         memories: Sequence[Memory],
+        plain: tuple[IndexEntry, ...],
         vectors: Vectors,
         at_hand: Mapping[str, Memory],
     ) -> tuple[IndexEntry, ...]:
-        plain = tuple(entry_of(memory) for memory in memories)
-        if name not in VECTOR_ARMS or not memories:
+        if not memories:
             return plain
         contexts = await self._contexts(bank_uid, memories, at_hand)
         await vectors.make((*(memory.text for memory in memories), *contexts))

@@ -51,7 +51,11 @@ class FanOut:
         seqs = tuple(row.seq for row in rows)
         try:
             async with asyncio.timeout(self.arm_timeout_s):
-                await self.carrier.carry(name, self.arms[name], rows, vectors=vectors, memories=memories)
+                arm = self.arms[name]
+                carried = await self.carrier.carry(name, arm, rows, vectors=vectors, memories=memories)
+            await self.carrier.carry_beside(
+                name, rows, carried, timeout_s=self.arm_timeout_s, vectors=vectors, memories=memories
+            )
         except MeshError as error:
             return await self._defer(name, seqs, error.message)
         except TimeoutError:

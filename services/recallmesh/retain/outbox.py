@@ -15,6 +15,7 @@ from recallmesh.core.errors import ArmTimeout, MeshError, Overloaded, StoreUnava
 from recallmesh.core.time import Clock
 from recallmesh.core.write import OutboxRow
 from recallmesh.retain.delivery import Carrier
+from recallmesh.retain.encoding import Encodings
 from recallmesh.retain.fan_out import still_to_index
 from recallmesh.retain.lease import Lease
 from recallmesh.retain.pause import pause
@@ -56,12 +57,16 @@ class OutboxWorker:
         batch: int = 200,
         lease_s: float = 15.0,
         delivering: Delivering = plainly,
+        encodings: Encodings | None = None,
     ) -> None:
-        """Serve ``arms``; ``worker`` names this one among others, ``random`` gives numbers in [0, 1)."""
+        """Serve ``arms``; ``worker`` names this one among others, ``random`` gives numbers in [0, 1).
+
+        ``encodings`` say which models' vectors are written, where there may be another than the embedder's.
+        """
         self._delivering = delivering
         self._ledger = ledger
         self._arms = arms
-        self._carrier = Carrier(ledger, embedder)
+        self._carrier = Carrier(ledger, embedder, encodings)
         self._worker = worker
         self._now = now
         self._random = random
@@ -121,7 +126,7 @@ class OutboxWorker:
     async def _bring(self, name: ArmName, rows: Sequence[OutboxRow]) -> None:
         try:
             async with Lease(self._lease.total_seconds(), partial(self._hold, rows)).kept():
-                await self._delivering(name, rows, self._carrier.carry(name, self._arms[name], rows))
+                await self._delivering(name, rows, self._carrier.deliver(name, self._arms[name], rows))
         except _PASSING as error:
             await self._defer(name, rows, error.message)
         except TimeoutError:

@@ -16,6 +16,7 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.time import Clock
 from recallmesh.core.write import OutboxAction, OutboxRow
 from recallmesh.retain.delivery import Carrier, Vectors
+from recallmesh.retain.encoding import Encodings
 
 _log = structlog.get_logger()
 # A memory has two texts to embed, and each is embedded once a stretch, for all arms.
@@ -51,13 +52,18 @@ class Repairer:
         *,
         now: Clock,
         on_pending: Callable[[], None] = lambda: None,
+        encodings: Encodings | None = None,
     ) -> None:
-        """Mend ``arms``, those with an index of their own; ``on_pending`` is called when the outbox got something."""
+        """Mend ``arms``, those with an index of their own; ``on_pending`` is called when the outbox got something.
+
+        ``encodings`` say which model is in use, where that may be another than the embedder's.
+        """
         # The graph links memories by the vectors that the semantic arm holds: that one first.
         self._arms = dict(sorted(arms.items(), key=lambda pair: pair[0] is not ArmName.SEMANTIC))
         self._ledger = ledger
         self._embedder = embedder
-        self._carrier = Carrier(ledger, embedder)
+        self._encodings = encodings
+        self._carrier = Carrier(ledger, embedder, encodings)
         self._now = now
         self._on_pending = on_pending
 
@@ -78,7 +84,9 @@ class Repairer:
             StoreUnavailable: an arm did not answer; the others are mended.
 
         """
-        arms, silent = dict(self._arms), dict[ArmName, str]()
+        own = (await self._encodings.written()).in_use.arms if self._encodings else {}
+        arms = {name: own.get(name, arm) for name, arm in self._arms.items()}
+        silent = dict[ArmName, str]()
         total, done, mended, page = (await self._ledger.bank_stats(bank_uid)).memories, 0, 0, PageRequest(_SPAN)
         more = True
         while more and arms:
@@ -86,7 +94,7 @@ class Repairer:
             span = await compare_span(self._ledger, arms, bank_uid, page)
             silent |= {index.arm: index.error for index in span.indexes if index.error}
             arms = {name: arm for name, arm in arms.items() if name not in silent}
-            mended += await self._mend(bank_uid, span, page)
+            mended += await self._mend(bank_uid, arms, span, page)
             done += span.shown
             more, page = bool(span.end), PageRequest(_SPAN, span.end)
         _log.info("repair.completed", bank_uid=bank_uid, memories=done, mended=mended, silent=sorted(silent))
@@ -94,7 +102,7 @@ class Repairer:
             raise StoreUnavailable("; ".join(f"{arm} is not mended: {why}" for arm, why in silent.items()))
         return Mended(done, mended)
 
-    async def _mend(self, bank_uid: str, span: Span, page: PageRequest) -> int:
+    async def _mend(self, bank_uid: str, arms: Mapping[ArmName, Arm], span: Span, page: PageRequest) -> int:
         """Mend a stretch; returns how many rows of indexes were not as they should be."""
         wrong = {index.arm: index.differences for index in span.indexes if index.differences}
         if not wrong:
@@ -102,8 +110,8 @@ class Repairer:
         vectors = Vectors(self._embedder)
         for name, differences in wrong.items():
             rows = [_row(bank_uid, name, one) for one in differences]
-            await self._carrier.carry(name, self._arms[name], rows, vectors=vectors)
-        again = await compare_span(self._ledger, {name: self._arms[name] for name in wrong}, bank_uid, page)
+            await self._carrier.carry(name, arms[name], rows, vectors=vectors)
+        again = await compare_span(self._ledger, {name: arms[name] for name in wrong}, bank_uid, page)
         carried = {(name, one.memory_id) for name, differences in wrong.items() for one in differences}
         stubborn = {
             one.memory_id: max(one.ledger, one.index) + _LEAP

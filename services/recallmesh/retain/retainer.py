@@ -34,6 +34,7 @@ from recallmesh.retain.defense.screening import RuleScreening, Screened, Screeni
 from recallmesh.retain.defense.source import resaid, said_of
 from recallmesh.retain.delivery import Carrier, Vectors, context_text, said_before
 from recallmesh.retain.draft import DocumentDraft, Drafter
+from recallmesh.retain.encoding import Encoding, Encodings, OneEncoding
 from recallmesh.retain.extraction import Extractor, Fact
 from recallmesh.retain.fan_out import FanOut, is_stored_somewhere, with_temporal
 from recallmesh.retain.intake import take_in
@@ -76,15 +77,17 @@ class MeshRetainer:
         on_pending: Callable[[], None] = lambda: None,
         on_retained: Callable[[RetainAnswer], None] = lambda _: None,
         screening: Screening | None = None,
+        encodings: Encodings | None = None,
     ) -> None:
         """Write to the ledger and to ``arms``, which are those with an index of their own.
 
         ``batches`` of streams are worked on at once, each for at most ``batch_timeout_s``. ``consolidation`` says when
         what is new is due. ``on_pending`` is called when something was left for the outbox or the queue; ``screening``
-        takes out what banks keep out, by default by the rules of ``defense``.
+        takes out what banks keep out, by default by the rules of ``defense``. ``encodings`` say which models' vectors
+        are written, where there may be another than the embedder's.
         """
         self._ledger = ledger
-        self._embedder = embedder
+        self._encodings = encodings or OneEncoding(Encoding(embedder))
         self._extractor = extractor
         self._now = now
         self._new_id = new_id
@@ -96,7 +99,7 @@ class MeshRetainer:
         self._drafter = Drafter(tokens, new_id, extractor.fingerprint)
         self._writer = Writer(tokens, new_id, self._arms)
         self._bulk = BulkLine(self.retain, batches, batch_timeout_s)
-        self._fan_out = FanOut(ledger, arms, Carrier(ledger, embedder), now, arm_timeout_s)
+        self._fan_out = FanOut(ledger, arms, Carrier(ledger, embedder, encodings), now, arm_timeout_s)
 
     async def retain(self, request: RetainRequest) -> RetainAnswer:
         """Write to the ledger, then to all arms at once; what an arm missed is delivered later."""
@@ -144,7 +147,7 @@ class MeshRetainer:
         attachments = {one.id: one for one in held}
         draft = await asyncio.to_thread(self._drafter.redraft, bank, document, sources, attachments)
         request = RetainRequest(bank.ref, tuple(chunk.item for chunk in draft.chunks))
-        vectors = Vectors(self._embedder)
+        vectors = Vectors((await self._encodings.written()).in_use.embedder)
         commit = await self._commit(
             bank,
             request,
@@ -193,7 +196,7 @@ class MeshRetainer:
     ) -> RetainAnswer:
         record = await asyncio.to_thread(_record, request)
         drafts = await asyncio.to_thread(self._drafter.draft, bank, request, received)
-        vectors = Vectors(self._embedder)
+        vectors = Vectors((await self._encodings.written()).in_use.embedder)
         commit = None if record is None else await self._ledger.find_request(bank.uid, record)
         if commit is None:
             commit = await self._commit(

@@ -17,6 +17,7 @@ from recallmesh.core.event import EventLedger, WebhookLedger
 from recallmesh.core.export import ExportLedger
 from recallmesh.core.job import JobLedger
 from recallmesh.core.memory import FactType, Memory, MemoryState, Outline
+from recallmesh.core.models import ModelLedger
 from recallmesh.core.operation import Operation, OperationKind, OperationState
 from recallmesh.core.page import Page, PageRequest
 from recallmesh.core.source import SourceLedger
@@ -290,6 +291,7 @@ class Ledger(
     ConsolidationLedger,
     HistoryLedger,
     UpkeepLedger,
+    ModelLedger,
     Protocol,
 ):
     """The whole ledger. A service's constructor asks for the part it uses."""

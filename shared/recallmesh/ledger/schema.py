@@ -17,7 +17,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-HEAD = "0003"
+HEAD = "0004"
 """The migration this version of the code needs; a test holds it to the newest step."""
 
 metadata = MetaData()
@@ -240,4 +240,15 @@ operations = Table(
     Index("operations_bank", "bank_uid", "seq"),
     Index("operations_state", "state", "seq"),
     sqlite_autoincrement=True,
+)
+
+# Of the whole mesh, not of a bank: two rows at most, by what each is (in_use, beside).
+embedding_models = Table(
+    "embedding_models",
+    metadata,
+    Column("role", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("dimensions", Integer, nullable=False),
+    Column("since", BigInteger, nullable=False),
 )

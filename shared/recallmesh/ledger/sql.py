@@ -19,6 +19,7 @@ from recallmesh.ledger.indexes import SqlIndexes
 from recallmesh.ledger.jobs import SqlJobs
 from recallmesh.ledger.memories import SqlMemories
 from recallmesh.ledger.migration import check_revision, migrate_now
+from recallmesh.ledger.models import SqlModels
 from recallmesh.ledger.operations import SqlOperations
 from recallmesh.ledger.versions import SqlHistory
 from recallmesh.ledger.webhooks import SqlWebhooks
@@ -47,6 +48,7 @@ class SqlLedger(
     SqlAttachments,
     SqlConsolidation,
     SqlHistory,
+    SqlModels,
 ):
     """The whole ledger on one SQL database; several processes may open the same."""
 

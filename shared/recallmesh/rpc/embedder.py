@@ -8,7 +8,7 @@ import grpc.aio
 
 from recallmesh.core.arm import Vector
 from recallmesh.core.encoder import Embedder, EmbedderInfo, EmbedKind
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import EmbeddingMismatch, FieldViolation, InvalidArgument
 from recallmesh.rpc.call import unary
 from recallmesh.rpc.codec.enums import EMBED_KIND
 from recallmesh.rpc.health import check_health
@@ -57,21 +57,33 @@ class EmbedderServicer(embedder_service_pb2_grpc.EmbedderServiceServicer):
         kind = EMBED_KIND.at_door(request.kind, "kind")
         if len(request.texts) > TEXTS_MAX:
             raise InvalidArgument(FieldViolation("texts", f"are more than {TEXTS_MAX}"))
+        if request.model and request.model != (own := (await self._embedder.info()).fingerprint):
+            raise EmbeddingMismatch(f"this embedder is {own}, not {request.model}")
         vectors = await self._embedder.embed(tuple(request.texts), kind)
         return pb.EmbedResponse(embeddings=[pb.Embedding(values=vector) for vector in vectors])
 
 
 class RemoteEmbedder:
-    """An embedder at the other end of a channel."""
+    """An embedder at the other end of a channel.
+
+    It is the model that it was when it was first asked; put another in its place, and the next call fails, since
+    vectors of two models must not be taken for those of one. The call after it begins anew.
+    """
 
     def __init__(self, channel: grpc.aio.Channel, *, timeout_s: float | None = 30.0) -> None:
         """Reach the embedder; ``timeout_s`` bounds each call, within the deadline in hand."""
         self._channel = channel
         self._stub = embedder_service_pb2_grpc.EmbedderServiceStub(channel)
         self._timeout_s = timeout_s
+        self._info: EmbedderInfo | None = None
 
     async def info(self) -> EmbedderInfo:
         """Tell what the model is."""
+        if self._info is None:
+            self._info = await self._ask_info()
+        return self._info
+
+    async def _ask_info(self) -> EmbedderInfo:
         found = await unary(self._stub.GetEmbedderInfo, pb.GetEmbedderInfoRequest, timeout_s=self._timeout_s)
         return EmbedderInfo(
             name=found.name,
@@ -85,9 +97,14 @@ class RemoteEmbedder:
     async def embed(self, texts: tuple[str, ...], kind: EmbedKind) -> tuple[Vector, ...]:
         """Return one vector a text, in order, in as many calls as their sizes need."""
         vectors: list[Vector] = []
+        model = (await self.info()).fingerprint
         for part in split_texts(texts, count=TEXTS):
-            request = partial(pb.EmbedRequest, texts=part, kind=EMBED_KIND.to_pb(kind))
-            found = await unary(self._stub.Embed, request, timeout_s=self._timeout_s)
+            request = partial(pb.EmbedRequest, texts=part, kind=EMBED_KIND.to_pb(kind), model=model)
+            try:
+                found = await unary(self._stub.Embed, request, timeout_s=self._timeout_s)
+            except EmbeddingMismatch:
+                self._info = None
+                raise
             vectors.extend(tuple(embedding.values) for embedding in found.embeddings)
         return tuple(vectors)
 

@@ -39,6 +39,7 @@ class SearchRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     MIN_SCORE_FIELD_NUMBER: _builtins.int
     STRATEGY_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name: semantic, keyword, graph, temporal or one of your own. Required."""
     bank_uid: _builtins.str
@@ -51,6 +52,10 @@ class SearchRequest(_message.Message):
     """A floor on the arm's own score, inclusive. Absent: none."""
     strategy: _builtins.str
     """One of the arm's strategies. Empty: its default."""
+    model: _builtins.str
+    """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
+    FAILED_PRECONDITION. Empty: the one that the process has in its settings. Unused by arms without vectors.
+    """
     @_builtins.property
     def vector(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """The query's embedding, of unit length. Empty when no embedder answered."""
@@ -80,10 +85,11 @@ class SearchRequest(_message.Message):
         limit: _builtins.int = ...,
         min_score: _builtins.float | None = ...,
         strategy: _builtins.str = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "min_score", b"min_score", "tags", b"tags", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "arm", b"arm", "bank_uid", b"bank_uid", "fact_types", b"fact_types", "limit", b"limit", "min_score", b"min_score", "strategy", b"strategy", "tags", b"tags", "text", b"text", "vector", b"vector", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "arm", b"arm", "bank_uid", b"bank_uid", "fact_types", b"fact_types", "limit", b"limit", "min_score", b"min_score", "model", b"model", "strategy", b"strategy", "tags", b"tags", "text", b"text", "vector", b"vector", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__min_score: _TypeAlias = _typing.Literal["min_score"]  # noqa: Y015
     _WhichOneofArgType__min_score: _TypeAlias = _typing.Literal["_min_score", b"_min_score"]  # noqa: Y015
@@ -144,10 +150,15 @@ class IndexRequest(_message.Message):
     ARM_FIELD_NUMBER: _builtins.int
     BANK_UID_FIELD_NUMBER: _builtins.int
     ENTRIES_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name. Required."""
     bank_uid: _builtins.str
     """The bank's uid. Required."""
+    model: _builtins.str
+    """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
+    FAILED_PRECONDITION. Empty: the one that the process has in its settings. Unused by arms without vectors.
+    """
     @_builtins.property
     def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___IndexEntry]:
         """The entries. The whole message is at most 4 MiB."""
@@ -158,10 +169,11 @@ class IndexRequest(_message.Message):
         arm: _builtins.str = ...,
         bank_uid: _builtins.str = ...,
         entries: _abc.Iterable[Global___IndexEntry] | None = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "bank_uid", b"bank_uid", "entries", b"entries"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "bank_uid", b"bank_uid", "entries", b"entries", "model", b"model"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -285,10 +297,15 @@ class RemoveRequest(_message.Message):
     ARM_FIELD_NUMBER: _builtins.int
     BANK_UID_FIELD_NUMBER: _builtins.int
     REMOVALS_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name. Required."""
     bank_uid: _builtins.str
     """The bank's uid. Required."""
+    model: _builtins.str
+    """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
+    FAILED_PRECONDITION. Empty: the one that the process has in its settings. Unused by arms without vectors.
+    """
     @_builtins.property
     def removals(self) -> _containers.RepeatedCompositeFieldContainer[Global___Removal]:
         """What to take out."""
@@ -299,10 +316,11 @@ class RemoveRequest(_message.Message):
         arm: _builtins.str = ...,
         bank_uid: _builtins.str = ...,
         removals: _abc.Iterable[Global___Removal] | None = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "bank_uid", b"bank_uid", "removals", b"removals"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "bank_uid", b"bank_uid", "model", b"model", "removals", b"removals"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -359,19 +377,25 @@ class DropBankRequest(_message.Message):
 
     ARM_FIELD_NUMBER: _builtins.int
     BANK_UID_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name. Required."""
     bank_uid: _builtins.str
     """The bank's uid. Required."""
+    model: _builtins.str
+    """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
+    FAILED_PRECONDITION. Empty: the one that the process has in its settings. Unused by arms without vectors.
+    """
     def __init__(
         self,
         *,
         arm: _builtins.str = ...,
         bank_uid: _builtins.str = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "bank_uid", b"bank_uid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arm", b"arm", "bank_uid", b"bank_uid", "model", b"model"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -405,6 +429,7 @@ class ListIndexedRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     AFTER_ID_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name. Required."""
     bank_uid: _builtins.str
@@ -415,6 +440,10 @@ class ListIndexedRequest(_message.Message):
     """The next_page_token of the page before, with otherwise the same arguments. Empty: from after_id, or the start."""
     after_id: _builtins.str
     """Only rows with a greater memory id. Empty: from the start."""
+    model: _builtins.str
+    """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
+    FAILED_PRECONDITION. Empty: the one that the process has in its settings. Unused by arms without vectors.
+    """
     def __init__(
         self,
         *,
@@ -423,10 +452,11 @@ class ListIndexedRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         after_id: _builtins.str = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "arm", b"arm", "bank_uid", b"bank_uid", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "arm", b"arm", "bank_uid", b"bank_uid", "model", b"model", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

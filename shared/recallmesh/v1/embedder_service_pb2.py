@@ -24,25 +24,25 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$recallmesh/v1/embedder_service.proto\x12\rrecallmesh.v1\"\x18\n\x16GetEmbedderInfoRequest\"\x8e\x01\n\x17GetEmbedderInfoResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x66ingerprint\x18\x02 \x01(\t\x12\x12\n\ndimensions\x18\x03 \x01(\x05\x12\x12\n\nmax_tokens\x18\x04 \x01(\x05\x12\x13\n\x0b\x63osine_mean\x18\x05 \x01(\x01\x12\x13\n\x0b\x63osine_high\x18\x06 \x01(\x01\"E\n\x0c\x45mbedRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12&\n\x04kind\x18\x02 \x01(\x0e\x32\x18.recallmesh.v1.EmbedKind\"=\n\rEmbedResponse\x12,\n\nembeddings\x18\x01 \x03(\x0b\x32\x18.recallmesh.v1.Embedding\"\x1b\n\tEmbedding\x12\x0e\n\x06values\x18\x01 \x03(\x02*U\n\tEmbedKind\x12\x1a\n\x16\x45MBED_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45MBED_KIND_QUERY\x10\x01\x12\x16\n\x12\x45MBED_KIND_PASSAGE\x10\x02\x32\xb7\x01\n\x0f\x45mbedderService\x12`\n\x0fGetEmbedderInfo\x12%.recallmesh.v1.GetEmbedderInfoRequest\x1a&.recallmesh.v1.GetEmbedderInfoResponse\x12\x42\n\x05\x45mbed\x12\x1b.recallmesh.v1.EmbedRequest\x1a\x1c.recallmesh.v1.EmbedResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$recallmesh/v1/embedder_service.proto\x12\rrecallmesh.v1\"\x18\n\x16GetEmbedderInfoRequest\"\x8e\x01\n\x17GetEmbedderInfoResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x66ingerprint\x18\x02 \x01(\t\x12\x12\n\ndimensions\x18\x03 \x01(\x05\x12\x12\n\nmax_tokens\x18\x04 \x01(\x05\x12\x13\n\x0b\x63osine_mean\x18\x05 \x01(\x01\x12\x13\n\x0b\x63osine_high\x18\x06 \x01(\x01\"T\n\x0c\x45mbedRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12&\n\x04kind\x18\x02 \x01(\x0e\x32\x18.recallmesh.v1.EmbedKind\x12\r\n\x05model\x18\x03 \x01(\t\"=\n\rEmbedResponse\x12,\n\nembeddings\x18\x01 \x03(\x0b\x32\x18.recallmesh.v1.Embedding\"\x1b\n\tEmbedding\x12\x0e\n\x06values\x18\x01 \x03(\x02*U\n\tEmbedKind\x12\x1a\n\x16\x45MBED_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45MBED_KIND_QUERY\x10\x01\x12\x16\n\x12\x45MBED_KIND_PASSAGE\x10\x02\x32\xb7\x01\n\x0f\x45mbedderService\x12`\n\x0fGetEmbedderInfo\x12%.recallmesh.v1.GetEmbedderInfoRequest\x1a&.recallmesh.v1.GetEmbedderInfoResponse\x12\x42\n\x05\x45mbed\x12\x1b.recallmesh.v1.EmbedRequest\x1a\x1c.recallmesh.v1.EmbedResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.embedder_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_EMBEDKIND']._serialized_start=389
-  _globals['_EMBEDKIND']._serialized_end=474
+  _globals['_EMBEDKIND']._serialized_start=404
+  _globals['_EMBEDKIND']._serialized_end=489
   _globals['_GETEMBEDDERINFOREQUEST']._serialized_start=55
   _globals['_GETEMBEDDERINFOREQUEST']._serialized_end=79
   _globals['_GETEMBEDDERINFORESPONSE']._serialized_start=82
   _globals['_GETEMBEDDERINFORESPONSE']._serialized_end=224
   _globals['_EMBEDREQUEST']._serialized_start=226
-  _globals['_EMBEDREQUEST']._serialized_end=295
-  _globals['_EMBEDRESPONSE']._serialized_start=297
-  _globals['_EMBEDRESPONSE']._serialized_end=358
-  _globals['_EMBEDDING']._serialized_start=360
-  _globals['_EMBEDDING']._serialized_end=387
-  _globals['_EMBEDDERSERVICE']._serialized_start=477
-  _globals['_EMBEDDERSERVICE']._serialized_end=660
+  _globals['_EMBEDREQUEST']._serialized_end=310
+  _globals['_EMBEDRESPONSE']._serialized_start=312
+  _globals['_EMBEDRESPONSE']._serialized_end=373
+  _globals['_EMBEDDING']._serialized_start=375
+  _globals['_EMBEDDING']._serialized_end=402
+  _globals['_EMBEDDERSERVICE']._serialized_start=492
+  _globals['_EMBEDDERSERVICE']._serialized_end=675
 # @@protoc_insertion_point(module_scope)

@@ -110,8 +110,13 @@ class EmbedRequest(_message.Message):
 
     TEXTS_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
     kind: Global___EmbedKind.ValueType
     """What they are. Required."""
+    model: _builtins.str
+    """The fingerprint of the model that is meant. A process that has another answers FAILED_PRECONDITION. Empty: whichever
+    it has.
+    """
     @_builtins.property
     def texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The texts, at most 512. The whole message is at most 4 MiB."""
@@ -121,10 +126,11 @@ class EmbedRequest(_message.Message):
         *,
         texts: _abc.Iterable[_builtins.str] | None = ...,
         kind: Global___EmbedKind.ValueType = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "texts", b"texts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "model", b"model", "texts", b"texts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

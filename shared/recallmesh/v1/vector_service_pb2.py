@@ -28,27 +28,27 @@ from recallmesh.v1 import tag_pb2 as recallmesh_dot_v1_dot_tag__pb2
 from recallmesh.v1 import time_pb2 as recallmesh_dot_v1_dot_time__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recallmesh/v1/vector_service.proto\x12\rrecallmesh.v1\x1a\x1frecallmesh/v1/arm_service.proto\x1a\x1arecallmesh/v1/memory.proto\x1a\x17recallmesh/v1/tag.proto\x1a\x18recallmesh/v1/time.proto\"C\n\x14SearchVectorsRequest\x12+\n\x07queries\x18\x01 \x03(\x0b\x32\x1a.recallmesh.v1.VectorQuery\"C\n\x15SearchVectorsResponse\x12*\n\x07results\x18\x01 \x03(\x0b\x32\x19.recallmesh.v1.VectorHits\"\xcf\x02\n\x0bVectorQuery\x12\x10\n\x08\x62\x61nk_uid\x18\x01 \x01(\t\x12\x0e\n\x06vector\x18\x02 \x03(\x02\x12)\n\x05\x66ield\x18\x03 \x01(\x0e\x32\x1a.recallmesh.v1.VectorField\x12+\n\nfact_types\x18\x04 \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12$\n\x04tags\x18\x05 \x01(\x0b\x32\x16.recallmesh.v1.TagTest\x12%\n\x06window\x18\x06 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12\r\n\x05limit\x18\x07 \x01(\x05\x12\x16\n\tmin_score\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0b\x65xclude_ids\x18\t \x03(\t\x12\x15\n\rwithout_times\x18\n \x01(\x08\x12\x18\n\x10\x62\x65gins_in_window\x18\x0b \x01(\x08\x42\x0c\n\n_min_score\"\x88\x01\n\nVectorHits\x12\x12\n\nmemory_ids\x18\x01 \x03(\t\x12\x0e\n\x06scores\x18\x02 \x03(\x01\x12+\n\nfact_types\x18\x03 \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12\x0e\n\x06starts\x18\x05 \x03(\x10\x12\x0c\n\x04\x65nds\x18\x06 \x03(\x10J\x04\x08\x04\x10\x05R\x05times\"_\n\x12ListVectorsRequest\x12\x10\n\x08\x62\x61nk_uid\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x10\n\x08\x61\x66ter_id\x18\x04 \x01(\t\"T\n\x13ListVectorsResponse\x12$\n\x04rows\x18\x01 \x03(\x0b\x32\x16.recallmesh.v1.Indexed\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*\\\n\x0bVectorField\x12\x1c\n\x18VECTOR_FIELD_UNSPECIFIED\x10\x00\x12\x15\n\x11VECTOR_FIELD_TEXT\x10\x01\x12\x18\n\x14VECTOR_FIELD_CONTEXT\x10\x02\x32\xc1\x01\n\rVectorService\x12Z\n\rSearchVectors\x12#.recallmesh.v1.SearchVectorsRequest\x1a$.recallmesh.v1.SearchVectorsResponse\x12T\n\x0bListVectors\x12!.recallmesh.v1.ListVectorsRequest\x1a\".recallmesh.v1.ListVectorsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"recallmesh/v1/vector_service.proto\x12\rrecallmesh.v1\x1a\x1frecallmesh/v1/arm_service.proto\x1a\x1arecallmesh/v1/memory.proto\x1a\x17recallmesh/v1/tag.proto\x1a\x18recallmesh/v1/time.proto\"R\n\x14SearchVectorsRequest\x12+\n\x07queries\x18\x01 \x03(\x0b\x32\x1a.recallmesh.v1.VectorQuery\x12\r\n\x05model\x18\x02 \x01(\t\"C\n\x15SearchVectorsResponse\x12*\n\x07results\x18\x01 \x03(\x0b\x32\x19.recallmesh.v1.VectorHits\"\xcf\x02\n\x0bVectorQuery\x12\x10\n\x08\x62\x61nk_uid\x18\x01 \x01(\t\x12\x0e\n\x06vector\x18\x02 \x03(\x02\x12)\n\x05\x66ield\x18\x03 \x01(\x0e\x32\x1a.recallmesh.v1.VectorField\x12+\n\nfact_types\x18\x04 \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12$\n\x04tags\x18\x05 \x01(\x0b\x32\x16.recallmesh.v1.TagTest\x12%\n\x06window\x18\x06 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12\r\n\x05limit\x18\x07 \x01(\x05\x12\x16\n\tmin_score\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0b\x65xclude_ids\x18\t \x03(\t\x12\x15\n\rwithout_times\x18\n \x01(\x08\x12\x18\n\x10\x62\x65gins_in_window\x18\x0b \x01(\x08\x42\x0c\n\n_min_score\"\x88\x01\n\nVectorHits\x12\x12\n\nmemory_ids\x18\x01 \x03(\t\x12\x0e\n\x06scores\x18\x02 \x03(\x01\x12+\n\nfact_types\x18\x03 \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12\x0e\n\x06starts\x18\x05 \x03(\x10\x12\x0c\n\x04\x65nds\x18\x06 \x03(\x10J\x04\x08\x04\x10\x05R\x05times\"n\n\x12ListVectorsRequest\x12\x10\n\x08\x62\x61nk_uid\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x10\n\x08\x61\x66ter_id\x18\x04 \x01(\t\x12\r\n\x05model\x18\x05 \x01(\t\"T\n\x13ListVectorsResponse\x12$\n\x04rows\x18\x01 \x03(\x0b\x32\x16.recallmesh.v1.Indexed\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*\\\n\x0bVectorField\x12\x1c\n\x18VECTOR_FIELD_UNSPECIFIED\x10\x00\x12\x15\n\x11VECTOR_FIELD_TEXT\x10\x01\x12\x18\n\x14VECTOR_FIELD_CONTEXT\x10\x02\x32\xc1\x01\n\rVectorService\x12Z\n\rSearchVectors\x12#.recallmesh.v1.SearchVectorsRequest\x1a$.recallmesh.v1.SearchVectorsResponse\x12T\n\x0bListVectors\x12!.recallmesh.v1.ListVectorsRequest\x1a\".recallmesh.v1.ListVectorsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.vector_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_VECTORFIELD']._serialized_start=963
-  _globals['_VECTORFIELD']._serialized_end=1055
+  _globals['_VECTORFIELD']._serialized_start=993
+  _globals['_VECTORFIELD']._serialized_end=1085
   _globals['_SEARCHVECTORSREQUEST']._serialized_start=165
-  _globals['_SEARCHVECTORSREQUEST']._serialized_end=232
-  _globals['_SEARCHVECTORSRESPONSE']._serialized_start=234
-  _globals['_SEARCHVECTORSRESPONSE']._serialized_end=301
-  _globals['_VECTORQUERY']._serialized_start=304
-  _globals['_VECTORQUERY']._serialized_end=639
-  _globals['_VECTORHITS']._serialized_start=642
-  _globals['_VECTORHITS']._serialized_end=778
-  _globals['_LISTVECTORSREQUEST']._serialized_start=780
-  _globals['_LISTVECTORSREQUEST']._serialized_end=875
-  _globals['_LISTVECTORSRESPONSE']._serialized_start=877
-  _globals['_LISTVECTORSRESPONSE']._serialized_end=961
-  _globals['_VECTORSERVICE']._serialized_start=1058
-  _globals['_VECTORSERVICE']._serialized_end=1251
+  _globals['_SEARCHVECTORSREQUEST']._serialized_end=247
+  _globals['_SEARCHVECTORSRESPONSE']._serialized_start=249
+  _globals['_SEARCHVECTORSRESPONSE']._serialized_end=316
+  _globals['_VECTORQUERY']._serialized_start=319
+  _globals['_VECTORQUERY']._serialized_end=654
+  _globals['_VECTORHITS']._serialized_start=657
+  _globals['_VECTORHITS']._serialized_end=793
+  _globals['_LISTVECTORSREQUEST']._serialized_start=795
+  _globals['_LISTVECTORSREQUEST']._serialized_end=905
+  _globals['_LISTVECTORSRESPONSE']._serialized_start=907
+  _globals['_LISTVECTORSRESPONSE']._serialized_end=991
+  _globals['_VECTORSERVICE']._serialized_start=1088
+  _globals['_VECTORSERVICE']._serialized_end=1281
 # @@protoc_insertion_point(module_scope)

@@ -54,6 +54,11 @@ class SearchVectorsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     QUERIES_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
+    FAILED_PRECONDITION. Empty: the one that the process has in its settings.
+    """
     @_builtins.property
     def queries(self) -> _containers.RepeatedCompositeFieldContainer[Global___VectorQuery]:
         """The questions, whose limits add up to at most 20,000. The whole message is at most 4 MiB."""
@@ -62,10 +67,11 @@ class SearchVectorsRequest(_message.Message):
         self,
         *,
         queries: _abc.Iterable[Global___VectorQuery] | None = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["queries", b"queries"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["model", b"model", "queries", b"queries"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -230,6 +236,7 @@ class ListVectorsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     AFTER_ID_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
     bank_uid: _builtins.str
     """The bank's uid. Required."""
     page_size: _builtins.int
@@ -238,6 +245,10 @@ class ListVectorsRequest(_message.Message):
     """The next_page_token of the page before, with otherwise the same arguments. Empty: from after_id, or the start."""
     after_id: _builtins.str
     """Only rows with a greater memory id. Empty: from the start."""
+    model: _builtins.str
+    """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
+    FAILED_PRECONDITION. Empty: the one that the process has in its settings.
+    """
     def __init__(
         self,
         *,
@@ -245,10 +256,11 @@ class ListVectorsRequest(_message.Message):
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
         after_id: _builtins.str = ...,
+        model: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "bank_uid", b"bank_uid", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_id", b"after_id", "bank_uid", b"bank_uid", "model", b"model", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -144,6 +144,10 @@ class QdrantServer:
         request = _message(pb.CreateFieldIndexCollection, **indexing, ordering=ORDERING, timeout=self._seconds())
         _applied((await self._call(self._points.CreateFieldIndex, request)).result)
 
+    async def remove(self, name: str) -> None:
+        """Take a collection away."""
+        await self._call(self._collections.Delete, pb.DeleteCollection(collection_name=name, timeout=self._seconds()))
+
     async def describe(self, metadata: Mapped) -> None:
         """Merge the metadata."""
         await self._call(self._collections.Update, _message(pb.UpdateCollection, **metadata))
@@ -289,15 +293,20 @@ async def open_qdrant_vectors(
     api_key: str | None = None,
     prefix: str = "recallmesh",
     now: Callable[[], float] = time.time,
+    awaited: bool = False,
 ) -> AsyncIterator[VectorIndex]:
     """Open the vectors of an embedding on a server; whether they are there and fit, each call says.
+
+    ``awaited``: that there are fewer than another model's is not told.
 
     Raises:
         InvalidArgument: the address or the key cannot be one.
 
     """
     async with open_server(url, api_key=api_key) as server:
-        yield QdrantVectorIndex(server, prefix=prefix, fingerprint=fingerprint, dimensions=dimensions, now=now)
+        yield QdrantVectorIndex(
+            server, prefix=prefix, fingerprint=fingerprint, dimensions=dimensions, now=now, awaited=awaited
+        )
 
 
 async def migrate_qdrant(
@@ -319,6 +328,12 @@ async def migrate_qdrant(
             dimensions=dimensions,
             index_from=index_from,
         )
+
+
+async def remove_qdrant(url: str, name: str, *, api_key: str | None = None) -> None:
+    """Take a collection away, whether it is there or not."""
+    async with open_server(url, api_key=api_key, timeout_s=MIGRATION_S) as server:
+        await server.remove(name)
 
 
 async def inspect_qdrant(

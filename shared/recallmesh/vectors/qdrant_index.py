@@ -66,9 +66,19 @@ class QdrantVectorIndex:
     """
 
     def __init__(
-        self, server: VectorServer, *, prefix: str, fingerprint: str, dimensions: int, now: Callable[[], float]
+        self,
+        server: VectorServer,
+        *,
+        prefix: str,
+        fingerprint: str,
+        dimensions: int,
+        now: Callable[[], float],
+        awaited: bool = False,
     ) -> None:
-        """Use the collection of this model; ``now`` gives seconds since 1970."""
+        """Use the collection of this model; ``now`` gives seconds since 1970.
+
+        ``awaited``: that it holds less than another model's is no surprise.
+        """
         self._server = server
         self._prefix = prefix
         self._fingerprint = fingerprint
@@ -77,7 +87,7 @@ class QdrantVectorIndex:
         self._now = now
         self._forgot_at = now()
         self._sound = False
-        self._looked_beside = False
+        self._looked_beside = awaited
 
     async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:
         """Answer as many as fit into a call at once; those that end in a tie are asked again, wider."""

@@ -46,6 +46,10 @@ class VectorServer(Protocol):
         """Add to what a collection says of itself."""
         ...
 
+    async def remove(self, name: str) -> None:
+        """Take a collection away with all it holds; one that is not there is no error."""
+        ...
+
     async def query(self, name: str, questions: Sequence[Mapped]) -> list[list[Near]]:
         """Answer questions, each nearest first."""
         ...

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -160,6 +161,25 @@ def open_shelf(
             if lost := shelf.reconcile():
                 logger.error("%d vectors are lost; to make them anew: recallmesh repair", lost)
             yield shelf
+
+
+def remove_shelf(path: Path, fingerprint: str, *, lock_wait_s: float = 0.0) -> str:
+    """Take the shelf of an embedding away, whether it is there or not; returns its folder's name.
+
+    Raises:
+        StoreUnavailable: a process has it open, or a file cannot be removed.
+
+    """
+    home = path / shelf_name(fingerprint)
+    if home.is_dir():
+        try:
+            with _locked(home, lock_wait_s):
+                # First what says whose it is: cut off half way, it is no shelf any more.
+                (home / "embedding.json").unlink(missing_ok=True)
+                shutil.rmtree(home)
+        except OSError as error:
+            raise StoreUnavailable(f"the folder {home.name} cannot be removed: {error.strerror}") from error
+    return home.name
 
 
 def shelf_name(fingerprint: str) -> str:

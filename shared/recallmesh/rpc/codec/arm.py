@@ -51,8 +51,8 @@ def vector_from_pb(values: Iterable[float], field: str) -> Vector | None:
     return vector or None
 
 
-def search_to_pb(arm: str, query: ArmQuery) -> arm_service_pb2.SearchRequest:
-    """Write what an arm is asked."""
+def search_to_pb(arm: str, query: ArmQuery, model: str = "") -> arm_service_pb2.SearchRequest:
+    """Write what an arm is asked; ``model`` made the vector."""
     return arm_service_pb2.SearchRequest(
         arm=arm,
         bank_uid=query.bank_uid,
@@ -64,6 +64,7 @@ def search_to_pb(arm: str, query: ArmQuery) -> arm_service_pb2.SearchRequest:
         limit=query.limit,
         min_score=query.min_score,
         strategy=query.strategy,
+        model=model,
     )
 
 
