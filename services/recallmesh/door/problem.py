@@ -63,6 +63,8 @@ def problem_of(error: MeshError, request_id: str) -> Problem:
     if isinstance(error, InvalidArgument | DefenseBlocked):
         body["violations"] = [{"field": one.field, "description": one.description} for one in error.violations]
     headers = {}
+    if error.code == "UNAUTHENTICATED":
+        headers["www-authenticate"] = "Bearer"
     if isinstance(error, Overloaded):
         seconds = max(0.0, error.retry_after.total_seconds())
         body["retryDelay"] = f"{seconds:g}s"
