@@ -101,12 +101,15 @@ def stop_signal() -> asyncio.Event:
 async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIterator[Serving]:
     """Listen, and build the hosted parts meanwhile: the process lives before it is ready."""
     own = settings.serve
-    check_listen(own.listen, exposed=settings.auth.mode == "on")
+    public = not hosted.isdisjoint(PUBLIC)
+    # A certificate says that a process is the mesh's, and not whose banks it may read.
+    own_only = settings.tls.client_ca is not None and not public
+    check_listen(own.listen, exposed=settings.auth.mode == "on" or own_only)
     host = host_of(own.listen)
     async with AsyncExitStack() as stack:
         assembly = await stack.enter_async_context(open_assembly(settings, hosted))
         keys = await assembly.mesh_keys()
-        opening = open_authenticator(settings.auth, keys, public=not hosted.isdisjoint(PUBLIC))
+        opening = open_authenticator(settings.auth, keys, public=public)
         known = await stack.enter_async_context(opening)
         tls = beside = None
         if settings.tls.serving is not None:

@@ -62,6 +62,15 @@ async def test_a_process_that_others_can_reach_asks_them_who_they_are(tmp_path):
             assert await arm.search(ArmQuery("u1", "q")) == ()
 
 
+async def test_a_certificate_of_callers_is_enough_for_what_is_the_meshs_own_and_not_for_what_is_public(tmp_path):
+    absent = {"certificate": tmp_path / "c", "key": tmp_path / "k", "client_ca": tmp_path / "ca"}
+    settings = Settings(data=tmp_path, serve={"listen": "0.0.0.0:0", "drain_s": 0}, tls=absent)
+    for part, refused in ((Part.KEYWORD, "cannot be read|No such file"), (Part.BANK, "no authentication")):
+        with pytest.raises(InvalidArgument, match=refused):
+            async with open_serving(settings, frozenset({part})):
+                pass
+
+
 @pytest.mark.parametrize("listen", ["7070", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", ":7070", ""])
 def test_what_is_no_address_is_refused(listen):
     with pytest.raises(InvalidArgument, match="no host:port"):

@@ -96,6 +96,7 @@ def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
     )
     yield from _llm_oddities(settings)
     yield from _door_oddities(settings)
+    yield from _auth_oddities(settings)
     yield (
         settings.retain.arm_timeout_s >= settings.retain.timeout_s,
         "retain waits for an arm as long as the whole call may take",
@@ -126,7 +127,7 @@ def _llm_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
 def _door_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
     own = settings.door
     yield (
-        own.exposed and own.listen.rpartition(":")[0].strip("[]") not in LOOPBACK,
+        own.exposed and settings.auth.mode == "off" and own.listen.rpartition(":")[0].strip("[]") not in LOOPBACK,
         "others can reach the JSON door, and nobody is asked who they are",
         "Whoever reaches it reads and writes every bank: it belongs behind a proxy that asks.",
     )
@@ -140,3 +141,27 @@ def _door_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "the pages of any web site may use the JSON door",
         "Any page that a browser shows can read and write every bank. RECALLMESH_DOOR__CORS_ORIGINS should name yours.",
     )
+
+
+def _auth_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
+    own, listen = settings.auth, settings.serve.listen.rpartition(":")[0].strip("[]")
+    says = own.keys is not None or own.jwt.jwks is not None or own.mesh_key is not None or own.mesh_key_file is not None
+    yield (
+        own.mode == "off" and says,
+        "it is said who may call, and nobody is asked",
+        "Whoever reaches the process reads and writes every bank. RECALLMESH_AUTH__MODE=on asks.",
+    )
+    yield (
+        own.mode == "on" and settings.tls.certificate is None and listen not in LOOPBACK,
+        "callers' keys go over the network unencrypted",
+        "Whoever is on the way can read them, and the memories. RECALLMESH_TLS__CERTIFICATE encrypts, or a proxy does.",
+    )
+    yield (
+        own.mode == "on" and own.mesh_key is None and own.mesh_key_file is None and any(_elsewhere(settings)),
+        "parts of the mesh are elsewhere, and this process has no key for them",
+        "They refuse it if they ask. RECALLMESH_AUTH__MESH_KEY is the same for every process of a mesh.",
+    )
+
+
+def _elsewhere(settings: Settings) -> Iterator[bool]:
+    return (getattr(getattr(settings, field), "address", None) is not None for field in Settings.model_fields)

@@ -10,6 +10,7 @@ from functools import partial
 from recallmesh import parts
 from recallmesh.cli.address import address_of, check_address, folder, tls_of
 from recallmesh.cli.diagnosis import HEADINGS, Counted, Lag, Row, lags_of, service_row, store_row
+from recallmesh.cli.guarding import guard_rows
 from recallmesh.cli.reaching import troubles_of
 from recallmesh.cli.screen import console, print_table
 from recallmesh.cli.serving import CALLED
@@ -46,6 +47,8 @@ async def run(words: argparse.Namespace) -> int:
         rows = await _store_rows(settings, stores)
     for places, tls in ((placed, settings.tls.calling), (named, tls_of(words))):
         rows += [service_row(part, places[part], told) for part, told in (await troubles_of(places, tls)).items()]
+    if not address:
+        rows += await asyncio.to_thread(lambda: list(guard_rows(settings.auth, system_clock())))
     if words.json:
         print(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
     else:

@@ -46,7 +46,7 @@ exit codes: 0 done or nothing to do, 1 a store is not as this version needs it
 
 DOCTOR_EXAMPLES = """\
 A row for each store that the settings name or that lies in the data folder,
-and one for each service that has an address:
+for each service that has an address, and for the files of keys:
   store       what it is, and its version; empty: it does not answer
   schema      the one that it was migrated to (see `recallmesh migrate`)
   memories    how many it holds, of all banks; the ledger: how many it shows
