@@ -236,3 +236,13 @@ async def test_a_flood_of_callers_that_are_refused_is_none_of_log_lines(capsys):
 async def test_without_authentication_nobody_is_asked():
     assert (await Entry().admitted(ASKED, Right.ADMIN, [bearer("anything")])).tenant == "default"
     assert current_principal().rights == frozenset(Right)
+
+
+async def test_a_call_that_administers_is_told_to_the_log_with_its_caller(capsys):
+    async with open_guarded() as channel:
+        await call(channel, "/recallmesh.v1.BankService/DeleteBank", bearer("admin"))
+        await call(channel, ASKED, bearer("recall"))
+    lines = [line for line in capsys.readouterr().out.splitlines() if "call ended" in line]
+    assert len(lines) == 2
+    assert ["[info" in line for line in lines] == [True, False]
+    assert "caller=admin" in lines[0]
