@@ -41,7 +41,7 @@ def main(args: Sequence[str] | None = None) -> int:
                     run_behind()
                 workshop.build()
             case "due":
-                due = is_due(packages_to_compile(), changed=has_changed())
+                due = is_due(_left(workshop), changed=has_changed())
                 say(due.why)
                 return 0 if due.runs else 1
             case "keep":
@@ -65,6 +65,14 @@ def _read(args: Sequence[str] | None) -> argparse.Namespace:
     run = verbs.add_parser("run", help="run a command (a shell) with a cluster, which KUBECONFIG names, and helm")
     run.add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args(args)
+
+
+def _left(workshop: Workshop) -> int | None:
+    try:
+        return 0 if workshop.find() else packages_to_compile()
+    except Missing:
+        # Without Go nothing is there, and nothing can be: what has changed is a failure then.
+        return None
 
 
 def _run(programmes: dict[str, Path], command: Sequence[str]) -> int:
