@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 done, 1 failed, 2 usage, 130 interrupted."""
     _have_outputs()
     _never_fail_to_write()
+    # gRPC writes of each handshake that fails to standard error, past our log; whoever wants to read that says so.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = build_parser()
     if not given:
