@@ -296,6 +296,7 @@ def neo4j_of(settings: Settings) -> "Neo4jDatabase":
         user=own.neo4j_user,
         password=own.neo4j_password.get_secret_value(),
         name=own.neo4j_database,
+        ca=own.neo4j_ca,
     )
 
 

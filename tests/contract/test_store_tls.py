@@ -1,26 +1,30 @@
 # ruff: noqa: ASYNC110 - what is waited for is in another process
-"""A ledger over TLS: a PostgreSQL server of the test's own, with a certificate of the test's."""
+"""Stores over TLS: a PostgreSQL server with a certificate of the test's, and listeners that are spoken to or not."""
 
 import asyncio
 import os
+import random
 import signal
+import ssl
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
-from certificates import Authority
+from certificates import Authority, sides
 from deployment import free_ports
 from store_servers.postgres import SUPERUSER, Postgres
 from store_servers.process import start_process
 from store_servers.server import Missing
 
 from recallmesh.core.bank import Bank, BankRef
-from recallmesh.core.errors import StoreUnavailable
+from recallmesh.core.errors import InvalidArgument, StoreUnavailable
+from recallmesh.graph.neo4j import Neo4jDatabase, inspect_neo4j
 from recallmesh.ledger import migrate_ledger, open_ledger
+from recallmesh.vectors.qdrant import inspect_qdrant
 
-pytestmark = pytest.mark.stores
 UNPACKED = Path(__file__).parents[2] / ".servers" / "postgres" / "packages"
 READY_S = 30
 
@@ -75,6 +79,7 @@ def _lets_in(port):
     return True
 
 
+@pytest.mark.stores
 async def test_a_ledger_is_kept_over_tls_and_a_server_that_is_not_believed_is_not_spoken_to(encrypted, tmp_path):
     port, ca = encrypted
     url = f"postgresql://{SUPERUSER}@127.0.0.1:{port}/postgres?sslmode=verify-full"
@@ -94,3 +99,44 @@ async def test_a_ledger_is_kept_over_tls_and_a_server_that_is_not_believed_is_no
             async with open_ledger(doubting) as ledger:
                 await ledger.get_bank(BankRef("diary"))
         assert str(tmp_path) not in refused.value.message
+
+
+@asynccontextmanager
+async def listening(folder):
+    """Listen for TLS, and note what is said first; gives the port, the authority's file, and what was heard."""
+    made, heard = sides(folder, mutual=False), []
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(made.server.certificate, made.server.key)
+    context.set_alpn_protocols(["h2"])
+
+    async def hear(reader, writer):
+        heard.append(await reader.read(20))
+        writer.close()
+
+    server = await asyncio.start_server(hear, "127.0.0.1", 0, ssl=context)
+    async with server:
+        yield server.sockets[0].getsockname()[1], made.client.ca, heard
+
+
+async def test_a_neo4j_server_is_believed_by_the_file_that_is_set_and_by_no_other(tmp_path):
+    async with listening(tmp_path) as (port, ca, heard):
+
+        async def say(**tls):
+            database = Neo4jDatabase(f"bolt+s://127.0.0.1:{port}", **tls)
+            return await inspect_neo4j(database, random=random.random, now=lambda: datetime.now(UTC))
+
+        for doubting in ({}, {"ca": Authority("other").write(tmp_path, "other")}):
+            assert (await say(**doubting)).advice
+            assert heard == []
+        # It hangs up after the first bytes, which are Bolt's.
+        assert (await say(ca=ca)).advice
+        assert heard[0].startswith(b"\x60\x60\xb0\x17")
+        with pytest.raises(InvalidArgument, match="RECALLMESH_GRAPH__NEO4J_CA: certificates cannot be read there"):
+            await say(ca=tmp_path / "nowhere.pem")
+
+
+async def test_a_qdrant_server_of_an_unknown_authority_is_told_nothing(tmp_path):
+    async with listening(tmp_path) as (port, _, heard):
+        told = await inspect_qdrant(f"https://127.0.0.1:{port}", fingerprint="f", dimensions=4, api_key="key")
+    assert told.advice
+    assert heard == []

@@ -1,10 +1,12 @@
 """The graph store on a Neo4j server, by its official driver; the statements are in the ``neo4j_…`` modules."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -12,7 +14,7 @@ import neo4j
 import structlog
 from neo4j.exceptions import DriverError, Neo4jError
 
-from recallmesh.core.errors import NotReady, StoreUnavailable
+from recallmesh.core.errors import FieldViolation, InvalidArgument, NotReady, StoreUnavailable
 from recallmesh.core.store import Inspection, Migrated
 from recallmesh.core.time import Clock
 from recallmesh.graph import neo4j_schema, neo4j_writes
@@ -20,6 +22,8 @@ from recallmesh.graph.loop import open_own_loop
 from recallmesh.graph.neo4j_store import Neo4jGraphStore
 
 DEFAULT_PORT = 7687
+VERIFIED = "+s://"
+"""What stands in a URL for TLS with a certificate that is verified."""
 CONNECT_S = 2.0
 """The most seconds that a server may take to accept a connection."""
 READ_S = 5.0
@@ -52,6 +56,8 @@ class Neo4jDatabase:
     user: str = ""
     password: str = field(default="", repr=False)
     name: str = "neo4j"
+    ca: Path | None = None
+    """Whose certificate the server must have where the URL says TLS; absent: one of the system's authorities."""
 
     @property
     def address(self) -> str:
@@ -253,8 +259,15 @@ async def _changed(transaction: neo4j.AsyncTransaction, statement: str, values: 
 
 
 async def _connect(database: Neo4jDatabase) -> neo4j.AsyncDriver:
+    url = database.url
+    trust: dict[str, Any] = {}
+    if database.ca is not None and VERIFIED in url:
+        # The driver takes a trust of ours only where the URL brings none of its own.
+        url = url.replace(VERIFIED, "://", 1)
+        trust = {"encrypted": True, "ssl_context": await asyncio.to_thread(_trust, database.ca)}
     return neo4j.AsyncGraphDatabase.driver(
-        database.url,
+        url,
+        **trust,
         auth=(database.user, database.password) if database.user else None,
         connection_timeout=CONNECT_S,
         connection_acquisition_timeout=PATIENCE_S,
@@ -263,6 +276,14 @@ async def _connect(database: Neo4jDatabase) -> neo4j.AsyncDriver:
         telemetry_disabled=True,
         user_agent="recallmesh",
     )
+
+
+def _trust(ca: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=str(ca))
+    except OSError as error:
+        field = "RECALLMESH_GRAPH__NEO4J_CA"
+        raise InvalidArgument(FieldViolation(field, "certificates cannot be read there")) from error
 
 
 async def _close(driver: neo4j.AsyncDriver) -> None:

@@ -34,6 +34,9 @@ class GraphSettings(BaseModel, extra="forbid", frozen=True):
     """Who asks the Neo4j server. Empty: it asks for no credential."""
     neo4j_password: SecretStr = SecretStr("")
     """The password of that user."""
+    neo4j_ca: Path | None = None
+    """A file of certificates that the Neo4j server's is believed by, with ``bolt+s`` or ``neo4j+s``. Absent: the
+    system's."""
     neo4j_database: str = Field(default="neo4j", min_length=1)
     """The database on the Neo4j server, which is for one mesh alone."""
 
