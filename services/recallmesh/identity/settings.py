@@ -1,9 +1,12 @@
 """What can be set about who may call."""
 
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr, field_validator
+
+ADDRESS = re.compile(r"https://[^\s/@?#]+(/[^\s@]*)?")
 
 
 class JwtSettings(BaseModel, extra="forbid", frozen=True):
@@ -24,6 +27,13 @@ class JwtSettings(BaseModel, extra="forbid", frozen=True):
     banks_claim: str = "banks"
     """The claim that says which banks of the tenant a token is for, as patterns (``*`` stands for anything): a list, or
     a text with spaces. A token without it is for all."""
+
+    @field_validator("jwks")
+    @classmethod
+    def _without_credential(cls, jwks: str | None) -> str | None:
+        if jwks is not None and "://" in jwks and not ADDRESS.fullmatch(jwks):
+            raise ValueError("must be the path of a file, or an address that begins https:// and holds no credential")
+        return jwks
 
 
 class QuotaSettings(BaseModel, extra="forbid", frozen=True):
