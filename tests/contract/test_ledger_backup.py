@@ -7,7 +7,7 @@ import io
 import json
 
 import pytest
-from contract.ledger_bed import ARMS, LATER, MINUTE, NOW, Backend, Bed, backend, chunk, fact, new_bank, uid
+from contract.ledger_bed import ARMS, LATER, MINUTE, NOW, Backend, Bed, backend, chunk, fact, new_bank, reach, uid
 from databases import database
 
 from recallmesh.core.errors import InvalidArgument, NotReady
@@ -15,6 +15,8 @@ from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.page import PageRequest
 from recallmesh.ledger import back_up_ledger, migrate_ledger, open_ledger, read_contents, restore_ledger
+from recallmesh.ledger.migration import upgrade
+from recallmesh.ledger.restore import tables_of
 from recallmesh.ledger.schema import HEAD
 
 __all__ = ["backend"]
@@ -211,3 +213,31 @@ async def test_a_restore_that_fails_half_way_leaves_nothing(whole, file_url):
 def with_end(lines: list[bytes]) -> io.BytesIO:
     body, end = lines[:-1], json.loads(lines[-1])
     return packed([*body, json.dumps(end | {"sha256": hashlib.sha256(b"".join(body)).hexdigest()}).encode() + b"\n"])
+
+
+async def test_an_older_schema_is_made_filled_and_migrated(whole, tmp_path, file_url):
+    """The second schema has no table of models, and no column of origins."""
+    old = f"sqlite:///{tmp_path}/old.db"
+    with reach(old) as connection:
+        upgrade(connection, "0002")
+        known = {table.name: table.columns.keys() for table in tables_of(connection).values()}
+    lines, rows, columns, names = unpacked(whole), dict[str, int](), list[int](), list[str]()
+    older: list[bytes] = []
+    for line in lines[1:-1]:
+        value = json.loads(line)
+        if isinstance(value, dict):
+            table, names = value["table"], value["columns"]
+            columns = [n for n, name in enumerate(names) if name in known.get(table, ())]
+            if columns:
+                rows[table] = 0
+                older.append(json.dumps({"table": table, "columns": [names[n] for n in columns]}).encode() + b"\n")
+        elif columns:
+            rows[table] += 1
+            older.append(json.dumps([value[n] for n in columns]).encode() + b"\n")
+    header = json.dumps(json.loads(lines[0]) | {"schema": "0002", "rows": rows}).encode() + b"\n"
+    end = json.dumps({"end": sum(rows.values()), "sha256": ""}).encode() + b"\n"
+    contents = await restore_ledger(file_url, with_end([header, *(one for one in older), end]), tell=nothing)
+    assert contents.schema == "0002"
+    async with open_ledger(file_url) as ledger:
+        assert len((await ledger.every_bank(PageRequest(9))).rows) == 2
+        assert await ledger.model_use() is None

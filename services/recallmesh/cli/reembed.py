@@ -166,8 +166,7 @@ async def _filled(assembly: Assembly, role: Role, words: argparse.Namespace) -> 
             seen[one.bank.uid] = one.memories
     took = time.monotonic() - begun
     print(
-        f"made {rows:,} vectors' memories equal in {took:,.1f} s, {rows / max(took, 1e-6):,.0f}/s"
-        f" ({sum(seen.values()):,} memories looked at)",
+        f"filled {rows:,} of {sum(seen.values()):,} memories in {took:,.1f} s, {rows / max(took, 1e-6):,.0f}/s",
         file=sys.stderr,
     )
 

@@ -101,13 +101,13 @@ def _make_room(connection: Connection, contents: Contents) -> None:
         upgrade(connection, contents.schema)
     elif held != contents.schema:
         raise NotReady(f"the database has the schema {held}, the backup {contents.schema}: restore into a new database")
-    for table in _tables(connection).values():
+    for table in tables_of(connection).values():
         if connection.execute(select(table).limit(1)).first() is not None:
             raise NotReady(NOT_EMPTY)
 
 
 def _fill(connection: Connection, packed: IO[bytes], contents: Contents, tell: Tell) -> None:
-    tables, done = _tables(connection), 0
+    tables, done = tables_of(connection), 0
     for name, columns, rows in _batches(packed):
         table = tables[name]
         connection.execute(table.insert(), [dict(zip(columns, row, strict=True)) for row in rows])
@@ -133,7 +133,7 @@ def _batches(packed: IO[bytes]) -> Iterator[tuple[str, list[str], list[list[Any]
             name, columns = value["table"], value["columns"]
 
 
-def _tables(connection: Connection) -> dict[str, Table]:
+def tables_of(connection: Connection) -> dict[str, Table]:
     """Return the tables that there are: an older schema's are not those of the code."""
     found = MetaData()
     found.reflect(connection)
