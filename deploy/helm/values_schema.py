@@ -59,7 +59,7 @@ SPECIAL: Mapping[str, Schema] = {
     "url": URL,
 }
 """Values whose default does not say it all, by the last one or two of their names."""
-SERVICES = ("recall", "retain", "bank", "embedder", "reranker", "door", "mcp")
+SERVICES = ("recall", "retain", "bank", "embedder", "embedderNext", "reranker", "door", "mcp")
 OWNED = frozenset(
     (
         "data",

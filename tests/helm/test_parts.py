@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from rendering import BUNDLED, of_kind, pods
+from rendering import BUNDLED, environment, of_kind, pods
 
 from recallmesh.core.encoder import EmbedderInfo
 from recallmesh.core.errors import MeshError
@@ -73,7 +73,9 @@ async def test_a_service_may_reach_what_its_code_calls_and_no_other(policies, pa
 @pytest.mark.parametrize("part", sorted(ALL_PARTS))
 async def test_a_service_may_reach_the_stores_that_its_code_opens_and_no_other(policies, part, tmp_path):
     opened = await built(part, tmp_path, KnownEmbedder())
-    stores = {store for name, store in STORES.items() if name in opened} | OWN.get(part, set())
+    stores = {STORES[name] for name in {key.partition(" ")[0] for key in opened} if name in STORES} | OWN.get(
+        part, set()
+    )
     egress = policies[f"mesh-recallmesh-{part}"]["spec"]["egress"]
     ports = {"postgres": 5432, "qdrant": 6334, "opensearch": 9200, "neo4j": 7687}
     assert {store for store, port in ports.items() if components(egress, port)} == stores
@@ -102,6 +104,41 @@ def test_the_door_finds_what_it_calls(helm, monkeypatch):
         monkeypatch.setenv(name, value)
     settings = load_settings()
     assert {place(settings, part) for part in PUBLIC} == {f"dns:///mesh-recallmesh-{part}:7070" for part in PUBLIC}
+
+
+NEXT = {"enabled": True, "modelDir": "/models/next", "resources": {"requests": {"cpu": "3"}}}
+
+
+@pytest.fixture(scope="module")
+def changing(helm):
+    return helm.render({"stores": BUNDLED, "embedderNext": NEXT})
+
+
+def test_a_second_model_is_where_all_look_for_it_and_alone_where_it_is(changing, monkeypatch):
+    found = {}
+    for part in ("recall", "embedder-next"):
+        with monkeypatch.context() as patched:
+            for name, value in environment(changing, pods(changing)[part]).items():
+                patched.setenv(name, value)
+            found[part] = load_settings().embedder
+    assert found["recall"].next.address == "dns:///mesh-recallmesh-embedder-next:7070"
+    assert found["recall"].address == "dns:///mesh-recallmesh-embedder:7070"
+    assert not found["embedder-next"].next.is_set
+    assert str(found["embedder-next"].model_dir) == "/models/next"
+    (container,) = pods(changing)["embedder-next"]["containers"]
+    assert (container["args"], container["image"]) == (["serve", "embedder"], "recallmesh/embedder:0.1.0")
+    assert container["resources"]["requests"] == {"cpu": "3", "memory": "512Mi"}
+
+
+def test_who_calls_the_one_model_may_call_the_other(changing):
+    made = of_kind(changing, "NetworkPolicy")
+    reaching = [components(made[f"mesh-recallmesh-{part}"]["spec"]["egress"], 7070) for part in ALL_PARTS]
+    assert {"embedder-next" in one for one in reaching if "embedder" in one} == {True}
+    assert not any("embedder-next" in one for one in reaching if "embedder" not in one)
+    first, second = (
+        components(made[f"mesh-recallmesh-{name}"]["spec"]["ingress"], "grpc") for name in ("embedder", "embedder-next")
+    )
+    assert first == second
 
 
 def test_pods_are_probed_by_the_names_that_the_health_service_has(helm):

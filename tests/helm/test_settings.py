@@ -1,10 +1,11 @@
 """What pods read as their settings is what the mesh has, and none is refused by it."""
 
 import pytest
-from rendering import BUNDLED, VALUES, environment, pods
+from pydantic import BaseModel
+from rendering import BUNDLED, CHART, VALUES, environment, pods
 
 from recallmesh.serve import check_listen
-from recallmesh.settings import load_settings
+from recallmesh.settings import Settings, load_settings
 
 
 def loaded(monkeypatch, variables):
@@ -42,6 +43,19 @@ def test_settings_are_given_as_they_are_written(helm, monkeypatch):
     assert settings.recall.boosts == {"keyword": "high"}
     assert settings.llm.call_tokens == 2_000_000
     assert settings.auth.jwt.audience == "mesh"
+
+
+def test_every_setting_within_a_setting_is_given_by_itself():
+    nested = {
+        f"{section}.{field}"
+        for section, info in Settings.model_fields.items()
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel)
+        for field, own in info.annotation.model_fields.items()
+        if isinstance(own.annotation, type) and issubclass(own.annotation, BaseModel)
+    }
+    told = (CHART / "templates" / "_settings.tpl").read_text(encoding="utf-8")
+    assert nested
+    assert all(f'"{name}"' in told for name in nested)
 
 
 def test_a_model_computes_on_as_many_threads_as_it_asks_for_processors_unless_it_is_told(helm):

@@ -10,7 +10,7 @@ graph: {calls: [embedder], stores: [qdrant, neo4j], indexes: true}
 temporal: {calls: [embedder], stores: [qdrant]}
 recall: {calls: [semantic, keyword, graph, temporal, embedder, reranker], stores: [postgres], public: true}
 retain: {calls: [semantic, keyword, graph, embedder], stores: [postgres], public: true, outside: true}
-bank: {calls: [semantic, keyword, graph], stores: [postgres], public: true}
+bank: {calls: [semantic, keyword, graph, embedder], stores: [postgres], public: true}
 embedder: {calls: [], stores: [], computes: true}
 reranker: {calls: [], stores: [], computes: true}
 door: {calls: [recall, retain, bank], stores: [], public: true, serves: json}
@@ -28,6 +28,16 @@ mcp: {calls: [recall, retain, bank], stores: [], public: true, serves: mcp}
 {{- $_ := set $found $name (merge (dict "row" (merge $row (dict "serves" "grpc"))) $own) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- if and $found .Values.embedderNext.enabled -}}
+{{- range $name, $own := $found -}}
+{{- if has "embedder" $own.row.calls -}}
+{{- $_ := set $own.row "calls" (append $own.row.calls "embedder-next") -}}
+{{- end -}}
+{{- end -}}
+{{- $row := dict "calls" list "stores" list "computes" true "serves" "grpc" "part" "embedder" "address" "embedder__next" -}}
+{{- $own := mustMergeOverwrite (deepCopy $.Values.defaults) (deepCopy $.Values.embedder) (omit $.Values.embedderNext "enabled") -}}
+{{- $_ := set $found "embedder-next" (merge (dict "row" $row) $own) -}}
 {{- end -}}
 {{- $found | toJson -}}
 {{- end -}}

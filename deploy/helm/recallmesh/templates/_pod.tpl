@@ -94,10 +94,16 @@ readinessProbe:
 {{- range .own.row.stores -}}
 {{- include "recallmesh.storeEnv" (dict "root" $.root "store" .) -}}
 {{- end -}}
-{{- if and .own.row.computes (not (hasKey (index .root.Values.settings .name | default dict) "threads")) -}}
-- name: RECALLMESH_{{ upper .name }}__THREADS
+{{- $part := default .name .own.row.part -}}
+{{- if and .own.row.computes (not (hasKey (index .root.Values.settings $part | default dict) "threads")) -}}
+- name: RECALLMESH_{{ upper $part }}__THREADS
   valueFrom:
     resourceFieldRef: {containerName: {{ .name }}, resource: requests.cpu, divisor: "1"}
+{{ end -}}
+{{- if eq .name "embedder-next" -}}
+# Here it is the one and only.
+- {name: RECALLMESH_EMBEDDER__NEXT__ADDRESS, value: ""}
+- {name: RECALLMESH_EMBEDDER__MODEL_DIR, value: {{ quote .own.modelDir }}}
 {{ end -}}
 {{- include "recallmesh.secretEnvs" . -}}
 {{- with .own.extraEnv }}{{ toYaml . }}

@@ -15,9 +15,9 @@
 {{- range $section, $fields := .Values.settings -}}
 {{- if kindIs "map" $fields -}}
 {{- range $field, $value := $fields -}}
-{{- if and (eq $section "auth") (kindIs "map" $value) -}}
+{{- if has (printf "%s.%s" $section $field) (list "auth.jwt" "auth.quotas" "embedder.next") -}}
 {{- range $name, $own := $value -}}
-{{- $_ := set $found (printf "RECALLMESH_AUTH__%s__%s" (upper $field) (upper $name)) (include "recallmesh.text" $own) -}}
+{{- $_ := set $found (printf "RECALLMESH_%s__%s__%s" (upper $section) (upper $field) (upper $name)) (include "recallmesh.text" $own) -}}
 {{- end -}}
 {{- else -}}
 {{- $_ := set $found (printf "RECALLMESH_%s__%s" (upper $section) (upper $field)) (include "recallmesh.text" $value) -}}
@@ -30,7 +30,7 @@
 {{- if eq .Values.mode "distributed" -}}
 {{- range $part, $own := include "recallmesh.parts" . | fromJson -}}
 {{- if eq $own.row.serves "grpc" -}}
-{{- $_ := set $found (printf "RECALLMESH_%s__ADDRESS" (upper $part)) (printf "dns:///%s-%s:7070" $name $part) -}}
+{{- $_ := set $found (printf "RECALLMESH_%s__ADDRESS" (default $part $own.row.address | upper)) (printf "dns:///%s-%s:7070" $name $part) -}}
 {{- end -}}
 {{- end -}}
 {{- if not .Values.reranker.enabled -}}
