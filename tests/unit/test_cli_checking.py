@@ -50,6 +50,7 @@ def test_the_defaults_have_no_warnings(given):
         ({"AUTH__KEYS": "keys.json"}, "RECALLMESH_AUTH__MODE"),
         ({"AUTH__MODE": "on", "SERVE__LISTEN": "0.0.0.0:7070"}, "RECALLMESH_TLS__CERTIFICATE"),
         ({"AUTH__MODE": "on", "RERANKER__ADDRESS": "127.0.0.1:1"}, "RECALLMESH_AUTH__MESH_KEY"),
+        ({"TLS__CERTIFICATE": "c", "TLS__KEY": "k", "RERANKER__ADDRESS": "127.0.0.1:1"}, "RECALLMESH_TLS__CA"),
         ({"LLM__MODEL": "small-1"}, "RECALLMESH_LLM__URL"),
         ({"LLM__URL": "http://models:8000/v1", "LLM__MODEL": "m", "LLM__API_KEY": "k"}, "RECALLMESH_LLM__URL"),
         ({"LLM__URL": "https://models/v1", "LLM__MODEL": "m", "LLM__TIMEOUT_S": "90"}, "RECALLMESH_RETAIN__TIMEOUT_S"),

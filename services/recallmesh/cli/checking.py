@@ -157,6 +157,11 @@ def _auth_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "Whoever is on the way can read them, and the memories. RECALLMESH_TLS__CERTIFICATE encrypts, or a proxy does.",
     )
     yield (
+        settings.tls.certificate is not None and settings.tls.calling is None and any(_elsewhere(settings)),
+        "this process serves by TLS, and calls the other services without",
+        "Those with the same settings do not answer. RECALLMESH_TLS__CA names whose certificates they have.",
+    )
+    yield (
         own.mode == "on" and own.mesh_key is None and own.mesh_key_file is None and any(_elsewhere(settings)),
         "parts of the mesh are elsewhere, and this process has no key for them",
         "They refuse it if they ask. RECALLMESH_AUTH__MESH_KEY is the same for every process of a mesh.",
