@@ -21,7 +21,7 @@ from recallmesh.core.tls import PUBLIC, Tls
 from recallmesh.rpc.arm import RemoteArm, host_arms
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.server import open_server
-from recallmesh.rpc.tls import open_tls
+from recallmesh.rpc.tls import LiveTls, client_context, open_tls
 
 QUERY = ArmQuery("u1", "q")
 FOUND = (Hit("m1", 1.0),)
@@ -289,3 +289,50 @@ async def test_who_is_on_the_machine_itself_goes_past_tls_by_a_path_of_its_own(t
     made = sides(tmp_path)
     async with served(made.server, beside=f"unix:{tmp_path}/own"), open_channel(f"unix:{tmp_path}/own") as channel:
         assert await RemoteArm(ArmName.KEYWORD, channel).search(QUERY) == FOUND
+
+
+async def test_an_http_server_presents_and_asks_for_what_is_in_force_at_each_handshake(tmp_path):
+    made = sides(tmp_path)
+    live = LiveTls(made.server)
+
+    async def answer(reader, writer):
+        writer.write(await reader.read(1))
+        writer.close()
+
+    async def spoken(tls, name="localhost"):
+        context = client_context(tls)
+        context.check_hostname = bool(name)
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port, ssl=context, server_hostname=name, ssl_handshake_timeout=5
+        )
+        try:
+            writer.write(b"x")
+            # TLS 1.3 tells a client that it is not let in with the first answer.
+            if await reader.read(1) != b"x":
+                raise ConnectionResetError("it hung up")
+            found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+            return x509.load_der_x509_certificate(found).serial_number
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=live.http_context()) as server:
+        port = server.sockets[0].getsockname()[1]
+        before = await spoken(made.client)
+        with pytest.raises(OSError, match=r"(?i)certificate|reset|hung up"):
+            await spoken(Tls(made.client.ca))
+        fresh, other = made.authority.sign("server"), Authority("other")
+        fresh.write(tmp_path, "server")
+        known = Tls(made.client.ca, *other.sign("known").write(tmp_path, "known"))
+        with pytest.raises(OSError, match=r"(?i)unknown|reset|hung up"):
+            await spoken(known)
+        put(tmp_path / "others.pem", made.authority.certificate)
+        put(made.server.ca, other.certificate)
+        believing = replace(known, ca=tmp_path / "others.pem")
+        assert await asyncio.to_thread(live.look)
+        assert before != await spoken(believing) == fresh.serial
+        # Also to who does not say which name is wanted.
+        assert await spoken(believing, "") == fresh.serial
+        with pytest.raises(OSError, match=r"(?i)unknown|reset|hung up"):
+            await spoken(replace(made.client, ca=tmp_path / "others.pem"))

@@ -51,6 +51,8 @@ TIMEOUT_S = 20.0
 SHORT_S = 0.05
 LATE_S = 10.0
 """How long after its deadline a call may at most end, on a busy machine."""
+TOLD = 8000
+"""How many characters of a message are told."""
 ANSWERS = 20
 """How many answers of a stream are read."""
 
@@ -73,7 +75,7 @@ class Asked:
         """Return the call as people read it, so that it can be made again."""
         lines = [f"{self.path} within {self.timeout_s} s, metadata {self.metadata}"]
         for message, body in zip(self.messages, self.bodies, strict=True):
-            lines += [f"{message.DESCRIPTOR.name} {{", text_format.MessageToString(message, indent=2)[:8000], "}"]
+            lines += [f"{message.DESCRIPTOR.name} {{", _written(message), "}"]
             if body != message.SerializeToString():
                 lines.append(f"sent as the bytes {body[:2000].hex()}")
         return "\n".join(lines)
@@ -190,7 +192,11 @@ class Arena:
 @asynccontextmanager
 async def open_arena(folder: Path) -> AsyncIterator[Arena]:
     """Serve every part, on embedded stores below a folder, with models that cost nothing."""
-    settings = Settings(data=folder, serve={"in_flight": 512, "streams": 512})
+    # What takes long on a busy machine is no fault; a hang is one, by the deadline of the call.
+    patient = {
+        part: {"timeout_s": TIMEOUT_S} for part in ("semantic", "keyword", "graph", "temporal", "recall", "retain")
+    }
+    settings = Settings(data=folder, serve={"in_flight": 512, "streams": 512}, **patient)
     async with open_assembly(settings, ALL_PARTS, embedder=HashedEmbedder(), reranker=WordReranker()) as assembly:
         hosted = await host(assembly, ALL_PARTS)
         served: Counter = Counter()
@@ -209,6 +215,10 @@ async def open_arena(folder: Path) -> AsyncIterator[Arena]:
                 arena = Arena(channel, faces, served=served)
                 await arena.begin()
                 yield arena
+
+
+def _written(message: Message) -> str:
+    return text_format.MessageToString(message, indent=2, use_short_repeated_primitives=True)[:TOLD]
 
 
 class WordReranker:

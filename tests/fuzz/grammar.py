@@ -96,6 +96,7 @@ PLAIN_BY_NAME = {
     "bank_uid": ("u1", "u1", "u2"),
     "strategy": ("link_expansion", "bfs", "mpfp", ""),
     "graph_strategy": ("link_expansion", "bfs", "mpfp"),
+    "model": ("", "", "hashed-1"),
     "kind": ("person", "label", "place", ""),
     "memory_id": tuple(f"m{number}" for number in range(9)),
     "memory_ids": tuple(f"m{number}" for number in range(9)),
