@@ -22,7 +22,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from recallmesh.client import Client
 from recallmesh.core.bank import BankRef
 from recallmesh.core.credential import bearing
-from recallmesh.core.errors import RequestIdReused
+from recallmesh.core.errors import BankNotFound, RequestIdReused
 from recallmesh.core.event import WebhookDraft
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.page import PageRequest
@@ -87,10 +87,9 @@ class Filled:
         """Call a method; return all that the caller learns, in words."""
         method = METHODS[path]
 
-        async def one():
-            yield self.request(method, bank_id).SerializeToString()
-
-        call = self.channel.stream_stream(path)(one(), metadata=[bearer(key)], timeout=30)
+        call = self.channel.unary_stream(path)(
+            self.request(method, bank_id).SerializeToString(), metadata=[bearer(key)], timeout=30
+        )
         kind, told = GetMessageClass(method.output_type), []
         try:
             told += [json_format.MessageToJson(kind.FromString(answer)) async for answer in call]
@@ -108,10 +107,11 @@ async def open_two_tenants(folder):
     for name, tenant, more in (
         ("owner", "acme-corporation", {}),
         ("narrow", "acme-corporation", {"banks": ("other-*",)}),
+        ("writer", "acme-corporation", {"rights": ("recall", "retain")}),
         ("stranger", "umbrella", {}),
     ):
         key_id, keys[name] = new_key()
-        row = row_of(key_id, hash_of(keys[name]), name=name, tenant=tenant, rights=ALL, **more)
+        row = row_of(key_id, hash_of(keys[name]), name=name, tenant=tenant, **({"rights": ALL} | more))
         change_keys(folder / "keys.json", lambda file, one=row: with_key(file, one))
     settings = Settings(
         data=folder / "data",
@@ -224,6 +224,14 @@ async def test_each_lists_its_own_banks_alone(both):
         ]
     with bearing(filled.keys["stranger"]):
         assert (await faces.admin.list_banks("default", PageRequest())).rows == ()
+
+
+async def test_who_may_make_no_bank_is_told_that_there_is_none(both):
+    faces, filled = both
+    with bearing(filled.keys["writer"]):
+        with pytest.raises(BankNotFound, match="'absent'"):
+            await faces.bank("absent").ensure()
+        assert (await faces.bank("diary").ensure()).name == "Cabins"
 
 
 async def test_names_and_request_ids_of_one_tenant_are_free_for_another(both):

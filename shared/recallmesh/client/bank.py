@@ -13,7 +13,7 @@ from recallmesh.client.options import RecallOptions, RetainOptions
 from recallmesh.client.progress import LoadProgress
 from recallmesh.core.admin import Admin
 from recallmesh.core.bank import Bank, BankConfig, BankRef, ExtractionMode
-from recallmesh.core.errors import BankExists, BankNotFound, MeshError
+from recallmesh.core.errors import BankExists, BankNotFound, Forbidden, MeshError
 from recallmesh.core.recall import RecallAnswer, Recaller, RecallProgress, RecallRequest
 from recallmesh.core.retain import RetainAnswer, Retainer, RetainItem, RetainRequest
 
@@ -35,14 +35,21 @@ class BankClient:
         return await self.admin.create_bank(self.ref, name=name, config=config)
 
     async def ensure(self) -> Bank:
-        """Return the bank, made as the service makes one if there is none."""
+        """Return the bank, made as the service makes one if there is none.
+
+        Raises:
+            BankNotFound: there is none, and the key in hand may make none.
+
+        """
         try:
             return await self.admin.get_bank(self.ref)
-        except BankNotFound:
+        except BankNotFound as absent:
             try:
                 return await self.admin.create_bank(self.ref)
             except BankExists:
                 return await self.admin.get_bank(self.ref)
+            except Forbidden:
+                raise absent from None
 
     async def delete(self) -> None:
         """Delete the bank and all it holds."""

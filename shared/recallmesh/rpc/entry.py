@@ -93,7 +93,8 @@ class Entry:
                 except MeshError:
                     # It cannot be told now; it was well when the stream began.
                     continue
-            bound.reschedule(asyncio.get_running_loop().time())
+            if not bound.expired():
+                bound.reschedule(asyncio.get_running_loop().time())
 
         watching = asyncio.create_task(watch())
         try:
