@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages clients-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages clients-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,10 +80,16 @@ chart-test: $(DEV_STAMP) ## install the Helm chart on a real control plane (buil
 clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ and run it against a mesh
 	@$(BIN)/python -m pytest tests/clients
 
+images: $(STAMP) ## build the images by docker or podman (IMAGES="keyword door", BASE=, CA=, WHEELS=)
+	@$(BIN)/python deploy/images.py build $(IMAGES) $(if $(BASE),--base $(BASE)) $(if $(CA),--ca $(CA)) $(if $(WHEELS),--wheels $(WHEELS))
+
+images-test: $(DEV_STAMP) ## build images on a base of Debian's packages, and run them (IMAGES=all; root, podman, debootstrap)
+	@RECALLMESH_TEST_IMAGES=$(or $(IMAGES),few) $(BIN)/python -m pytest tests/images
+
 check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy services shared bench protos/openapi.py clients/python deploy/helm deploy/grafana
+	$(BIN)/mypy services shared bench protos/openapi.py clients/python deploy/helm deploy/grafana deploy/images.py deploy/image/bill.py
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code

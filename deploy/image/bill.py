@@ -1,24 +1,22 @@
 """Completes an image's bill of materials: what Python's packages are comes in, Debian's packages are added.
 
-``bill.py PYTHON.cdx.json > SBOM.cdx.json``, in the image, whose package database it asks. CycloneDX, as the part for
-Python.
+``bill.py PYTHON.cdx.json DEBIAN.tsv > SBOM.cdx.json``: CycloneDX, as the part for Python; and what dpkg-query has told
+of the image, not of what builds it.
 """
 
 import json
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-FORMAT = "${db:Status-Abbrev}\t${Package}\t${Version}\t${Architecture}\n"
 INSTALLED = "ii "
 
 
 def debian_components(told: str, distribution: str) -> Iterator[dict[str, str]]:
-    """Yield a component for each installed package of ``dpkg-query``'s lines."""
+    """Yield a component for each installed package of ``dpkg-query``'s lines: status, name, version, architecture."""
     for line in told.splitlines():
         status, name, version, architecture = line.split("\t")
         if status != INSTALLED:
@@ -35,11 +33,10 @@ def completed(bill: dict[str, Any], told: str, distribution: str) -> dict[str, A
 
 def main() -> None:
     """Print the bill."""
+    python, debian = (Path(name).read_text(encoding="utf-8") for name in sys.argv[1:])
     release = platform.freedesktop_os_release()
-    asked = ["dpkg-query", "--show", "--showformat", FORMAT]
-    told = subprocess.run(asked, check=True, capture_output=True, text=True).stdout  # noqa: S603 - nothing of it is given
-    bill = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    json.dump(completed(bill, told, f"{release['ID']}-{release['VERSION_ID']}"), sys.stdout, indent=1)
+    made = completed(json.loads(python), debian, f"{release['ID']}-{release['VERSION_ID']}")
+    json.dump(made, sys.stdout, indent=1)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The images, built by podman and run by it."""
