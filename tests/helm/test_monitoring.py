@@ -49,7 +49,7 @@ def test_what_has_metrics_is_read_and_nothing_else(objects):
 
 
 def test_a_store_that_is_bundled_is_that_of_the_composed_ones(objects):
-    (file,) = (ROOT / "deploy").glob("*stores.yaml")
+    file = ROOT / "deploy" / "stores.yaml"
     composed = {
         name: one["image"] for name, one in yaml.safe_load(file.read_text(encoding="utf-8"))["services"].items()
     }
