@@ -60,7 +60,7 @@ class Cluster:
     def start(self, name: str, programme: Path, words: Mapping[str, object]) -> None:
         """Start a process, which ends with this one at the latest."""
         command = Command((str(programme), *(f"--{word}={value}" for word, value in words.items())))
-        self.processes[name] = start_process(command, self.folder / f"{name}.log", tied=True)
+        self.processes[name] = start_process(command, self.folder / f"{name}.log", tied=True, gone="KILL")
 
     def stop(self) -> None:
         """End all processes at once: nothing of theirs is kept."""

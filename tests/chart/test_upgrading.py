@@ -44,7 +44,7 @@ def test_an_upgrade_that_never_gets_ready_takes_nothing_away_and_is_rolled_back(
     pods, version = names(release), release.api.version("deployments", release.namespace)
     ill = {"arms": {"graph": {"image": f"recallmesh/graph:{NEVER_READY}"}}}
     with pytest.raises(Failed):
-        release.upgrade(VALUES | ill, "--timeout", "5s")
+        release.upgrade(VALUES | ill, "--timeout", "10s")
     assert pods["graph"] < names(release)["graph"]
     release.roll_back(1)
     assert names(release) == pods

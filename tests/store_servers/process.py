@@ -77,11 +77,11 @@ def as_user(user: int | None, group: int | None) -> list[str]:
     return [] if user is None else ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--"]
 
 
-def start_process(command: Command, log: Path, *, tied: bool) -> Process:
-    """Start a server that no Ctrl-C of ours reaches; a tied one ends with this process."""
+def start_process(command: Command, log: Path, *, tied: bool, gone: str = PARENT_GONE) -> Process:
+    """Start a server that no Ctrl-C of ours reaches; a tied one ends with this process, by the signal ``gone``."""
     prefix = as_user(command.user, command.group)
     if tied and shutil.which("setpriv"):
-        prefix = [*(prefix or ["setpriv", "--"])[:-1], "--pdeathsig", PARENT_GONE, "--"]
+        prefix = [*(prefix or ["setpriv", "--"])[:-1], "--pdeathsig", gone, "--"]
     with log.open("ab") as said:
         started = subprocess.Popen(
             [*prefix, *command.args],
