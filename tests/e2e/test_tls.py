@@ -11,7 +11,7 @@ import pytest_asyncio
 from certificates import Authority, sides
 from deployment import COMMAND, Process, clean_environment, free_ports, open_processes, until
 
-from recallmesh.client import RetainItem, open_client
+from recallmesh.client import RetainItem, Tls, open_client
 from recallmesh.core.errors import MeshError
 
 PLACES = {
@@ -60,6 +60,13 @@ async def mesh(tmp_path_factory):
 
 def opening(made, processes):
     return open_client(processes["public"].address, tls=made.client)
+
+
+def context(tls):
+    made = ssl.create_default_context(cafile=tls.ca)
+    if tls.certificate:
+        made.load_cert_chain(tls.certificate, tls.key)
+    return made
 
 
 def recallmesh(*words, **environment):
@@ -127,17 +134,36 @@ async def test_the_door_speaks_https_and_asks_for_a_certificate(mesh):
     assert url.startswith("https://127.0.0.1:")
     method = f"{url}/recallmesh.v1.BankService/ListBanks"
 
-    def context(*pair):
-        made_for = ssl.create_default_context(cafile=made.client.ca)
-        if pair:
-            made_for.load_cert_chain(*pair)
-        return made_for
-
-    async with httpx.AsyncClient(verify=context(made.client.certificate, made.client.key), trust_env=False) as known:
+    async with httpx.AsyncClient(verify=context(made.client), trust_env=False) as known:
         assert (await known.post(method, json={})).status_code == 200
-    async with httpx.AsyncClient(verify=context(), trust_env=False) as unknown:
+    async with httpx.AsyncClient(verify=context(Tls(made.client.ca)), trust_env=False) as unknown:
         with pytest.raises(httpx.TransportError):
             await unknown.post(method, json={})
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_tools_for_agents_are_offered_by_https(mesh):
+    made, processes = mesh
+    by_words = ("--ca", made.client.ca, "--cert", made.client.certificate, "--cert-key", made.client.key)
+    offering = await asyncio.create_subprocess_exec(
+        *map(str, (COMMAND, "mcp", "--listen", "127.0.0.1:0", "--server", processes["public"].address, *by_words)),
+        env=clean_environment(processes["public"].environment),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(ANSWERED_S):
+            url = (await offering.stdout.readline()).decode().split()[-1]
+        assert url.startswith("https://127.0.0.1:")
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        heard = {"accept": "application/json, text/event-stream"}
+        async with httpx.AsyncClient(verify=context(made.client), trust_env=False) as known:
+            assert (await known.post(url, json=asked, headers=heard)).headers["content-type"] == "application/json"
+        async with httpx.AsyncClient(verify=context(Tls(made.client.ca)), trust_env=False) as unknown:
+            with pytest.raises(httpx.TransportError):
+                await unknown.post(url, json=asked, headers=heard)
+    finally:
+        offering.terminate()
+        await offering.wait()
 
 
 @pytest.mark.asyncio(loop_scope="module")
