@@ -82,6 +82,8 @@ class Process:
     running: subprocess.Popen | None = None
     probe: str = ""
     """Where it is asked whether it is ready, if not at its address: a probe speaks no TLS."""
+    metrics: int = 0
+    """The port on which it tells Prometheus; 0: it does not."""
 
     @property
     def address(self) -> str:
@@ -92,9 +94,14 @@ class Process:
 
     def start(self) -> None:
         words = [COMMAND, "serve", *self.parts, "--data", self.data, "--listen", f"{self.host}:{self.port}"]
+        told = {"RECALLMESH_SERVE__METRICS_PORT": str(self.metrics)} if self.metrics else {}
         with self.log.open("ab") as log:
             self.running = subprocess.Popen(
-                words, env=clean_environment(self.environment), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                words,
+                env=clean_environment({**self.environment, **told}),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
 
     def told(self) -> str:
@@ -239,8 +246,13 @@ async def open_served(folder: Path, environment: Mapping[str, str] | None = None
 
 
 @asynccontextmanager
-async def open_nine(folder: Path, more: Mapping[str, str] | None = None) -> AsyncIterator[Mesh]:
-    """Start each part in a process of its own; all have the same environment, which names all nine, and ``more``."""
+async def open_nine(
+    folder: Path, more: Mapping[str, str] | None = None, *, measured: bool = False
+) -> AsyncIterator[Mesh]:
+    """Start each part in a process of its own; all have the same environment, which names all nine, and ``more``.
+
+    ``measured``: each tells Prometheus on a port of its own.
+    """
     data = folder / "data"
     ports = dict(zip(Part, free_ports(len(Part)), strict=True))
     addresses = {f"RECALLMESH_{part.upper()}__ADDRESS": f"127.0.0.1:{port}" for part, port in ports.items()}
@@ -249,6 +261,9 @@ async def open_nine(folder: Path, more: Mapping[str, str] | None = None) -> Asyn
         part.value: Process((part.value,), data, folder / f"{part}.log", environment, port)
         for part, port in ports.items()
     }
+    if measured:
+        for process, metrics in zip(processes.values(), free_ports(len(Part)), strict=True):
+            process.metrics = metrics
     async with open_processes(processes), AsyncExitStack() as stack:
 
         async def channel(part: Part):

@@ -33,13 +33,10 @@ def load(title: str, service: str) -> Row:
                 ),
             ),
             Panel(
-                "Calls worked on, and the most that may be",
-                "At the limit, calls are refused with RESOURCE_EXHAUSTED. Of all processes, whatever they host.",
-                "short",
-                (
-                    Query(f"sum by (kind) ({chosen('rpc_in_flight')})", "{{kind}}"),
-                    Query(f"sum by (kind) ({chosen('rpc_in_flight_limit')})", "{{kind}}: limit"),
-                ),
+                "Places taken in the fullest process",
+                "At 100 % calls are refused with RESOURCE_EXHAUSTED. Of all processes, whatever they host.",
+                "percentunit",
+                (Query(f"max by (kind) ({chosen('rpc_in_flight')} / {chosen('rpc_in_flight_limit')})", "{{kind}}"),),
             ),
         ),
     )

@@ -1,14 +1,16 @@
-"""One trace over the whole mesh, also of what is finished later; and the log lines that belong to it (SPEC M5)."""
+"""What nine processes and a door tell of a call, and of what is finished later: spans, lines, metrics (SPEC M5)."""
 
 import json
-from contextlib import AsyncExitStack
+from contextlib import suppress
 from uuid import uuid4
 
 import httpx
 import pytest
 import pytest_asyncio
 from collector import QUICKLY, open_collector, orphans
-from deployment import Process, free_ports, open_nine, open_processes, until
+from deployment import until
+from observing import NOT_HERE, open_observed, unmatched, work
+from promql import alerts, panels, selectors
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, ConsolidationTuning
@@ -31,36 +33,14 @@ def new_trace(*, sampled: bool = True) -> TraceContext:
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def traced(tmp_path_factory):
     """Nine processes and a door, which send their spans to one collector and log every call."""
-    folder = tmp_path_factory.mktemp("traced")
-    async with AsyncExitStack() as stack:
-        collector = await stack.enter_async_context(open_collector())
+    async with open_collector() as collector:
         more = QUICKLY | {
             "RECALLMESH_TRACING__ENDPOINT": collector.endpoint,
             "RECALLMESH_TRACING__HEADERS": "x-tenant=lab",
             "RECALLMESH_LOG_LEVEL": "debug",
-            "RECALLMESH_RETAIN__CONSOLIDATION_DELAY_S": "0",
         }
-        mesh = await stack.enter_async_context(open_nine(folder, more))
-        [port] = free_ports(1)
-        environment = mesh.processes["recall"].environment | {"RECALLMESH_DOOR__LISTEN": f"127.0.0.1:{port}"}
-        door = Door(("door",), folder / "data", folder / "door.log", environment, port)
-        await stack.enter_async_context(open_processes({"door": door}))
-        yield mesh, collector, door
-
-
-class Door(Process):
-    """The JSON door, which is ready when it says so over HTTP."""
-
-    async def ready(self):
-        async with httpx.AsyncClient() as http:
-
-            async def answers():
-                try:
-                    return (await http.get(f"http://{self.address}/readyz")).is_success
-                except httpx.TransportError:
-                    return False
-
-            await until(answers, 60)
+        async with open_observed(tmp_path_factory.mktemp("traced"), more) as observed:
+            yield observed, collector
 
 
 def lines(process, trace_id):
@@ -85,7 +65,8 @@ def services(*parts):
 
 
 async def test_a_recall_is_one_trace_over_all_processes_and_holds_no_text(traced):
-    mesh, collector, door = traced
+    observed, collector = traced
+    mesh, door = observed.mesh, observed.door
     diary = await mesh.diary()
     await diary.keep(NOTE)
     caller = new_trace()
@@ -144,7 +125,7 @@ async def test_a_recall_is_one_trace_over_all_processes_and_holds_no_text(traced
 
 
 async def test_what_an_arm_gets_later_is_linked_to_the_retain_that_it_comes_of(traced):
-    mesh, collector, _ = traced
+    mesh, collector = traced[0].mesh, traced[1]
     diary = await mesh.diary()
     keyword = mesh.processes["keyword"]
     keyword.kill()
@@ -178,7 +159,7 @@ async def test_what_an_arm_gets_later_is_linked_to_the_retain_that_it_comes_of(t
 
 
 async def test_a_consolidation_is_linked_to_the_retain_that_made_it_due(traced):
-    mesh, collector, _ = traced
+    mesh, collector = traced[0].mesh, traced[1]
     diary = await mesh.diary(BankConfig(consolidation=ConsolidationTuning(enabled=True)))
     caller = new_trace()
     with tracing(caller):
@@ -197,7 +178,7 @@ async def test_a_consolidation_is_linked_to_the_retain_that_made_it_due(traced):
 
 
 async def test_a_trace_that_its_caller_does_not_record_is_passed_on_and_not_recorded(traced):
-    mesh, collector, _ = traced
+    mesh, collector = traced[0].mesh, traced[1]
     diary = await mesh.diary()
     await diary.keep("The ferry leaves at noon.")
     caller, seen = new_trace(sampled=False), new_trace()
@@ -208,3 +189,28 @@ async def test_a_trace_that_its_caller_does_not_record_is_passed_on_and_not_reco
     await whole(collector, seen.trace_id, services(Part.KEYWORD, Part.SEMANTIC, Part.GRAPH, Part.RECALL))
     assert collector.of(caller.trace_id) == []
     assert lines(mesh.processes["keyword"], caller.trace_id)
+
+
+async def test_every_query_of_a_dashboard_and_an_alert_finds_what_it_asks_for(traced):
+    observed, _ = traced
+    await work(observed, 1)
+    wanted = {(where, title, one) for where, title, query in panels() for one in selectors(query)}
+    wanted |= {("alerts", rule["alert"], one) for rule in alerts() for one in selectors(rule["expr"])}
+    wanted = {one for one in wanted if one[2].name not in NOT_HERE and not goes_wrong(one[2])}
+
+    missing = []
+
+    async def found():
+        missing[:] = unmatched((one for *_, one in wanted), await observed.samples())
+        return not missing
+
+    with suppress(TimeoutError):
+        await until(found, 60)
+    assert missing == []
+
+
+def goes_wrong(selector):
+    """Tell whether there is such a series only after something went wrong that does not here."""
+    return selector.name == "recallmesh_store_failures_total" or any(
+        label in {"code", "reason"} or "timed_out" in value for label, _, value in selector.conditions
+    )

@@ -19,9 +19,13 @@ from recallmesh.extra import needing
 from recallmesh.mesh import PUBLIC
 from recallmesh.rpc.listening import bound
 from recallmesh.rpc.tls import open_tls
-from recallmesh.serve import check_listen
+from recallmesh.serve import check_listen, offer_metrics
 from recallmesh.settings import load_settings
+from recallmesh.telemetry.guard import Guard
+from recallmesh.telemetry.metrics import Metrics
 from recallmesh.tools import BankChoice, Ports, Toolbox
+from recallmesh.tools.toolbox import CALL_S, TOOLS
+from recallmesh.traces import open_tracing
 
 ANY = "*"
 GREETING_S = 0.2
@@ -38,9 +42,13 @@ async def run(words: argparse.Namespace) -> int:
         from recallmesh.tools import mcp, uvicorn  # noqa: PLC0415 - of an extra
 
     stop = _told_to_stop()
-    async with _listening(words) as place, _opening(words, GREETING_S if place is None else 0.0) as opening:
+    async with (
+        _listening(words) as place,
+        _telling(words, served=place is not None) as guard,
+        _opening(words, GREETING_S if place is None else 0.0) as opening,
+    ):
         banks = BankChoice(tuple(dict.fromkeys(words.bank)), create=words.create_bank)
-        toolbox = Toolbox(opening.ports, banks, read_only=words.read_only)
+        toolbox = Toolbox(opening.ports, banks, read_only=words.read_only, guard=guard)
         if place is not None:
             await _until(stop, opening.keeping, opening.ports())
             host, port = words.listen.rpartition(":")[0], place.taken.getsockname()[1]
@@ -57,6 +65,19 @@ async def run(words: argparse.Namespace) -> int:
         with own_key(words):
             await _until(stop, opening.keeping, mcp.serve_stdio(toolbox))
     return 1 if opening.failed else 0
+
+
+@asynccontextmanager
+async def _telling(words: argparse.Namespace, *, served: bool) -> AsyncIterator[Guard]:
+    """Guard the tools; those served over HTTP are measured and traced as the settings say, as other processes are."""
+    if not served:
+        yield Guard(TOOLS, timeout_s=CALL_S, metrics=Metrics())
+        return
+    settings = load_settings()
+    async with open_tracing(settings.tracing, ("mcp",)) as tracing:
+        metrics = Metrics(tracing)
+        offer_metrics(settings.serve.metrics_port, words.listen, metrics)
+        yield Guard(TOOLS, timeout_s=CALL_S, metrics=metrics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from starlette.requests import Request
 
 from recallmesh.core.credential import bearing
 from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.trace_context import TraceContext, current_trace, trace_context, tracing
 from recallmesh.tools.argument import schema_of
 from recallmesh.tools.fault import told
 from recallmesh.tools.stdin import open_lines
@@ -48,7 +49,7 @@ def build_server(toolbox: Toolbox) -> Server[Any]:
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         try:
-            with borne(context.request):
+            with borne(context.request), tracing(trace_of(context.request)):
                 answer = await toolbox.call(params.name, params.arguments or {}, progress_of(context))
         except InvalidArgument as error:
             answer = Refusal(told(error))
@@ -93,6 +94,13 @@ def result_of(answer: Reply | Refusal) -> CallToolResult:
 def progress_of(context: Context) -> Progress | None:
     """Return how to tell progress, if the caller wants to be told."""
     return context.session.report_progress if context.meta and "progress_token" in context.meta else None
+
+
+def trace_of(request: Request | None) -> TraceContext:
+    """Return the trace that an HTTP request is part of, if it says so."""
+    if request is None:
+        return current_trace()
+    return trace_context(request.headers.get("traceparent", ""), request.headers.get("tracestate", ""))
 
 
 def borne(request: Request | None) -> AbstractContextManager[None]:

@@ -30,6 +30,8 @@ to you; where they contradict each other, the later one is more likely to hold. 
 without ids or scores.
 """
 NOTHING = "Nothing is remembered here yet."
+TOOLS = "tools"
+"""What its calls are counted as."""
 CALL_S = 120.0
 """The most seconds that one call may take: what a retain may that a language model reads, and room."""
 WRITING = "Retain what will matter again as soon as you learn it. "
@@ -61,7 +63,7 @@ class Toolbox:
     banks: BankChoice = ANY
     read_only: bool = False
     now: Clock = local_clock
-    guard: Guard = field(default_factory=lambda: Guard("tools", timeout_s=CALL_S, metrics=Metrics()))
+    guard: Guard = field(default_factory=lambda: Guard(TOOLS, timeout_s=CALL_S, metrics=Metrics()))
     tools: Mapping[str, Tool[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
