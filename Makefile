@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ bench-speed: $(DEV_STAMP) ## times on 1k to 100k memories, as ratios to a baseli
 
 bench-mesh: $(DEV_STAMP) ## nine processes on real stores against one on the embedded ones
 	@$(SERVERS) run --lasting -- $(BIN)/python -m bench.mesh
+
+bench-capacity: $(DEV_STAMP) ## bytes a memory in each store, CPU time a call in each service
+	$(BIN)/python -m bench.capacity $(if $(SIZE),--size $(SIZE))
 
 clean: ## remove what was built and cached, not your data
 	@test ! -e .servers/env || $(SERVERS) stop
