@@ -8,7 +8,7 @@ does not count.
 import argparse
 import asyncio
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,7 +58,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 @asynccontextmanager
-async def opened(settings: Settings):
+async def opened(settings: Settings) -> AsyncIterator[Assembly]:
     """Open the whole mesh in this process, with workers of one thread: CPU time is what is measured."""
     async with open_assembly(settings, frozenset()) as assembly:
         yield assembly
@@ -69,8 +69,10 @@ async def fill(assembly: Assembly, items: Sequence[RetainItem]) -> None:
     retainer, admin = await assembly.retainer(), await assembly.admin()
     for first in range(0, len(items), BATCH):
         await retainer.retain(RetainRequest(BANK, tuple(items[first : first + BATCH])))
-    while (await admin.bank_stats(BANK)).pending:
+    pending = 1
+    while pending:
         await asyncio.sleep(0.2)
+        pending = (await admin.bank_stats(BANK)).pending
 
 
 async def cost(call: str, calls: Sequence[Callable[[], Awaitable[Any]]]) -> Cost:
