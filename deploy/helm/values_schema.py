@@ -73,6 +73,7 @@ OWNED = frozenset(
         "keyword.opensearch_ca",
         "graph.neo4j_url",
         "graph.neo4j_user",
+        "graph.neo4j_ca",
         "door.listen",
         "door.server",
         "door.exposed",

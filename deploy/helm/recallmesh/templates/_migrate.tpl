@@ -1,6 +1,7 @@
 {{/* The pod that migrates the stores. Takes root, component, settings: it reads no ConfigMap, which a hook comes before. */}}
 {{- define "recallmesh.migratePod" -}}
 {{- $root := .root -}}
+{{- $stores := dict "root" .root "stores" (list "postgres" "qdrant" "opensearch" "neo4j") -}}
 metadata:
   labels: {{- include "recallmesh.podLabels" . | nindent 4 }}
 spec:
@@ -20,23 +21,18 @@ spec:
         {{- range $key, $value := .settings }}
         - {name: {{ $key }}, value: {{ quote $value }}}
         {{- end }}
-        {{- range list "postgres" "qdrant" "opensearch" "neo4j" }}
+        {{- range $stores.stores }}
         {{- with include "recallmesh.storeEnv" (dict "root" $root "store" .) }}{{ . | trim | nindent 8 }}{{ end }}
         {{- end }}
       resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
       volumeMounts:
         - {name: data, mountPath: /data}
         - {name: tmp, mountPath: /tmp}
-        {{- if $root.Values.stores.opensearch.caSecret }}
-        - {name: opensearch-ca, mountPath: /etc/recallmesh/opensearch, readOnly: true}
-        {{- end }}
+        {{- with include "recallmesh.caMounts" $stores | trim }}{{ . | nindent 8 }}{{ end }}
   volumes:
     - name: data
       emptyDir: {sizeLimit: 100Mi}
     - name: tmp
       emptyDir: {sizeLimit: 1Gi}
-    {{- if $root.Values.stores.opensearch.caSecret }}
-    - name: opensearch-ca
-      secret: {secretName: {{ $root.Values.stores.opensearch.caSecret }}}
-    {{- end }}
+    {{- with include "recallmesh.caVolumes" $stores | trim }}{{ . | nindent 4 }}{{ end }}
 {{- end -}}

@@ -40,9 +40,6 @@
 {{- with include "recallmesh.storeUrl" (dict "root" . "store" "qdrant") -}}{{- $_ := set $found "RECALLMESH_SEMANTIC__QDRANT_URL" . -}}{{- end -}}
 {{- with include "recallmesh.storeUrl" (dict "root" . "store" "opensearch") -}}{{- $_ := set $found "RECALLMESH_KEYWORD__OPENSEARCH_URL" . -}}{{- end -}}
 {{- with include "recallmesh.storeUrl" (dict "root" . "store" "neo4j") -}}{{- $_ := set $found "RECALLMESH_GRAPH__NEO4J_URL" . -}}{{- end -}}
-{{- if .Values.stores.opensearch.caSecret -}}
-{{- $_ := set $found "RECALLMESH_KEYWORD__OPENSEARCH_CA" "/etc/recallmesh/opensearch/ca.crt" -}}
-{{- end -}}
 {{- end -}}
 {{- if .Values.door.enabled -}}
 {{- $_ := set $found "RECALLMESH_DOOR__LISTEN" "0.0.0.0:8080" -}}
@@ -102,9 +99,30 @@
     secretKeyRef: {name: {{ .secret }}, key: {{ .key }}}
 {{ end -}}
 
+{{/* Where a pod has the certificates of its stores' authorities. Takes root, stores: the names of stores. */}}
+{{- define "recallmesh.caMounts" -}}
+{{- range .stores -}}
+{{- if dig . "caSecret" "" $.root.Values.stores -}}
+- {name: {{ . }}-ca, mountPath: /etc/recallmesh/{{ . }}, readOnly: true}
+{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "recallmesh.caVolumes" -}}
+{{- range $store := .stores -}}
+{{- with dig $store "caSecret" "" $.root.Values.stores -}}
+- name: {{ $store }}-ca
+  secret: {secretName: {{ . }}}
+{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The variables by which one store lets a pod in, from its Secret. Takes root and store. */}}
 {{- define "recallmesh.storeEnv" -}}
 {{- $own := index .root.Values.stores .store -}}
+{{- if dig "caSecret" "" $own -}}
+- {name: {{ index (dict "postgres" "PGSSLROOTCERT" "opensearch" "RECALLMESH_KEYWORD__OPENSEARCH_CA" "neo4j" "RECALLMESH_GRAPH__NEO4J_CA") .store }}, value: /etc/recallmesh/{{ .store }}/ca.crt}
+{{ end -}}
 {{- $secret := ternary (printf "%s-stores" (include "recallmesh.fullname" .root)) $own.existingSecret $own.bundled -}}
 {{- if eq .store "postgres" -}}
 {{- if $own.bundled -}}
