@@ -138,7 +138,19 @@ def test_who_calls_the_one_model_may_call_the_other(changing):
     first, second = (
         components(made[f"mesh-recallmesh-{name}"]["spec"]["ingress"], "grpc") for name in ("embedder", "embedder-next")
     )
-    assert first == second
+    assert second == first | {"migrate"}
+
+
+def test_the_second_models_vectors_are_made_room_for_once_its_embedder_is_there(changing, monkeypatch):
+    job = of_kind(changing, "Job")["mesh-recallmesh-migrate-next"]
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "post-install,post-upgrade"
+    for name, value in environment(changing, job["spec"]["template"]["spec"]).items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert settings.embedder.next.address == "dns:///mesh-recallmesh-embedder-next:7070"
+    assert settings.embedder.address is None
+    assert settings.auth.mesh_key_file is not None
+    assert settings.semantic.qdrant_url is not None
 
 
 def test_pods_are_probed_by_the_names_that_the_health_service_has(helm):

@@ -1,6 +1,7 @@
-{{/* The pod that migrates the stores. Takes root, component, settings: it reads no ConfigMap, which a hook comes before. */}}
+{{/* The pod that migrates the stores. Takes root, component, settings, calls (whether it asks another pod): it reads no ConfigMap, which a hook comes before. */}}
 {{- define "recallmesh.migratePod" -}}
 {{- $root := .root -}}
+{{- $own := dict "root" .root "own" (dict "row" (dict "public" false "serves" "grpc")) -}}
 {{- $stores := dict "root" .root "stores" (list "postgres" "qdrant" "opensearch" "neo4j") -}}
 metadata:
   labels: {{- include "recallmesh.podLabels" . | nindent 4 }}
@@ -24,15 +25,18 @@ spec:
         {{- range $stores.stores }}
         {{- with include "recallmesh.storeEnv" (dict "root" $root "store" .) }}{{ . | trim | nindent 8 }}{{ end }}
         {{- end }}
+        {{- if .calls }}{{ include "recallmesh.secretEnvs" $own | trim | nindent 8 }}{{ end }}
       resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
       volumeMounts:
         - {name: data, mountPath: /data}
         - {name: tmp, mountPath: /tmp}
         {{- with include "recallmesh.caMounts" $stores | trim }}{{ . | nindent 8 }}{{ end }}
+        {{- if .calls }}{{ include "recallmesh.secretMounts" $own | trim | nindent 8 }}{{ end }}
   volumes:
     - name: data
       emptyDir: {sizeLimit: 100Mi}
     - name: tmp
       emptyDir: {sizeLimit: 1Gi}
     {{- with include "recallmesh.caVolumes" $stores | trim }}{{ . | nindent 4 }}{{ end }}
+    {{- if .calls }}{{ include "recallmesh.secretVolumes" $own | trim | nindent 4 }}{{ end }}
 {{- end -}}
