@@ -133,16 +133,17 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
          "metadata": {"request_id": "a1b2…"}}
     """
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 19
-    """No credential, or one that is not known.
+    """No credential, or one that is not known, or not good any more.
 
         {"reason": "UNAUTHENTICATED", "domain": "recallmesh",
          "metadata": {"request_id": "a1b2…"}}
     """
     ERROR_REASON_FORBIDDEN: _ErrorReason.ValueType  # 20
-    """The credential does not allow this.
+    """The credential does not allow this: it lacks the right that is named, or is for other banks, or for another tenant
+    than the call names.
 
         {"reason": "FORBIDDEN", "domain": "recallmesh",
-         "metadata": {"request_id": "a1b2…"}}
+         "metadata": {"right": "admin", "request_id": "a1b2…"}}
     """
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 21
     """More work than there is room for; google.rpc.RetryInfo says when to come again.
@@ -154,7 +155,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """The tenant's quota is used up; google.rpc.RetryInfo says when to come again.
 
         {"reason": "QUOTA_EXCEEDED", "domain": "recallmesh",
-         "metadata": {"request_id": "a1b2…"}}
+         "metadata": {"quota": "calls_per_s", "request_id": "a1b2…"}}
     """
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 23
     """A store or a service behind this one does not answer; try again.
@@ -310,16 +311,17 @@ ERROR_REASON_CONFLICTING_WRITE: ErrorReason.ValueType  # 18
      "metadata": {"request_id": "a1b2…"}}
 """
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 19
-"""No credential, or one that is not known.
+"""No credential, or one that is not known, or not good any more.
 
     {"reason": "UNAUTHENTICATED", "domain": "recallmesh",
      "metadata": {"request_id": "a1b2…"}}
 """
 ERROR_REASON_FORBIDDEN: ErrorReason.ValueType  # 20
-"""The credential does not allow this.
+"""The credential does not allow this: it lacks the right that is named, or is for other banks, or for another tenant
+than the call names.
 
     {"reason": "FORBIDDEN", "domain": "recallmesh",
-     "metadata": {"request_id": "a1b2…"}}
+     "metadata": {"right": "admin", "request_id": "a1b2…"}}
 """
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 21
 """More work than there is room for; google.rpc.RetryInfo says when to come again.
@@ -331,7 +333,7 @@ ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 22
 """The tenant's quota is used up; google.rpc.RetryInfo says when to come again.
 
     {"reason": "QUOTA_EXCEEDED", "domain": "recallmesh",
-     "metadata": {"request_id": "a1b2…"}}
+     "metadata": {"quota": "calls_per_s", "request_id": "a1b2…"}}
 """
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 23
 """A store or a service behind this one does not answer; try again.
