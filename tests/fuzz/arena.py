@@ -108,7 +108,7 @@ class Arena:
         began = time.monotonic()
         code, details, answers = await self._call(asked)
         took = time.monotonic() - began
-        self.codes[code.name] += 1
+        self.codes["cut off while writing" if details == RACED else code.name] += 1
         for answer in answers:
             self.known.learn(answer)
         if took > asked.timeout_s + LATE_S:
