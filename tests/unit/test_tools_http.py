@@ -12,6 +12,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from recallmesh.core.credential import current_key
 from recallmesh.core.errors import Unauthenticated
+from recallmesh.core.trace_context import current_trace
 from recallmesh.tools import BankChoice, Ports, Toolbox
 from recallmesh.tools.mcp import PATH, http_app
 from recallmesh.tools.uvicorn import serve_http
@@ -92,6 +93,23 @@ async def test_each_call_bears_the_key_of_its_own_agent(mode):
         keys = [f"key-{number}" for number in range(5)]
         assert await asyncio.gather(*map(told, keys)) == [f"The key is {key} and {key}." for key in keys]
         assert await told("") == "The key is  and ."
+
+
+@MODES
+async def test_each_call_is_part_of_the_trace_of_its_own_agent(mode):
+    class Traced:
+        async def recall(self, request):
+            raise Unauthenticated(current_trace().trace_id or "none")
+
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async with served(Traced()) as url:
+        for headers, told in (({"traceparent": parent}, parent[3:35]), ({}, "none")):
+            async with (
+                create_mcp_http_client(headers=headers) as http,
+                Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+            ):
+                result = await client.call_tool("recall", {"query": "q"})
+                assert told in result.content[0].text.lower()
 
 
 @MODES
