@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ chart-test: $(DEV_STAMP) ## install the Helm chart on a real control plane (buil
 
 dashboards-test: $(DEV_STAMP) ## a real Prometheus scrapes nine processes and answers every query of the dashboards (ROUNDS=)
 	@PYTHONPATH=tests:. $(BIN)/python tests/prometheus_live.py $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(KEEP),--keep $(KEEP))
+
+chaos: $(DEV_STAMP) ## each process and store of a mesh killed, paused, slowed, cut off (ONLY="graph slow,recall"; root)
+	@$(SERVERS) run -- $(BIN)/python -m faults.mesh.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(SEED),--seed $(SEED))
 
 clients-test: $(DEV_STAMP) ## build the programme of each language in clients/ and run it against a mesh
 	@$(BIN)/python -m pytest tests/clients
