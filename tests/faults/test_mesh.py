@@ -19,7 +19,7 @@ async def test_what_fails_costs_its_own_part_of_an_answer_and_nothing_that_was_a
         address(store)
         if fleet().running(store) is None:
             pytest.skip(f"{store} was started elsewhere: it has no wire of its own here")
-    outcome = await run(tmp_path, suffered=BRIEF, pace=Pace(hold_s=3, every_s=0.4), seed=7)
+    outcome = await run(tmp_path, suffered=BRIEF, pace=Pace(hold_s=3, every_s=0.4, deadline_s=8), seed=7)
     assert outcome.tally.wrong == [], outcome.told()
     assert outcome.tally.retains >= 10
     _, paused, killed, parted = outcome.rows

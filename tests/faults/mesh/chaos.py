@@ -38,7 +38,7 @@ BACK_S = 300.0
 
 @dataclass(frozen=True)
 class Pace:
-    """How much is asked, and for how long, seconds.
+    """How much is asked, for how long, and how soon it must be answered, seconds.
 
     A fault lasts ``hold_s``; what was killed is started again after a third of it. Nothing happens for as long in the
     beginning, which the others are compared with.
@@ -46,6 +46,7 @@ class Pace:
 
     hold_s: float = 6.0
     every_s: float = 0.2
+    deadline_s: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ async def run(folder: Path, *, suffered: Sequence[Fault], pace: Pace, seed: int)
         for writer in writers:
             for _ in range(10):
                 await writer.write()
-        askers, writing = Askers(mesh.faces, random.Random(seed), pace.every_s), Writing(writers)
+        askers, writing = Askers(mesh.faces, random.Random(seed), pace.every_s, pace.deadline_s), Writing(writers)
         asking, busy = asyncio.create_task(askers.run()), asyncio.create_task(writing.run())
         await _is_calm(askers, time.monotonic())
         mark = time.monotonic()

@@ -17,8 +17,6 @@ from recallmesh.core.recall import RecallRequest
 from recallmesh.core.time import Window
 from recallmesh.core.tuning import Budget, RecallTuning
 
-DEADLINE_S = 5.0
-"""What whoever asks has time for."""
 WRITE_PAUSE_S = 0.5
 READ = 4
 """Every so many questions one is answered with the cross-encoder."""
@@ -28,9 +26,10 @@ READING = RecallTuning(reranking=True, rerank_limit=8)
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: when it began, how long it took, and what was away; what was raised, if it was not answered."""
+    """One question: when it began, how long it might take and took, what was away, and what was raised instead."""
 
     began: float
+    deadline_s: float
     seconds: float
     read: bool
     away: frozenset[str] = frozenset()
@@ -40,7 +39,7 @@ class Asked:
     @property
     def is_available(self) -> bool:
         """Whether it was answered in time, by whoever was there, and said who was not."""
-        return not self.error and not self.unnamed and self.seconds <= DEADLINE_S
+        return not self.error and not self.unnamed and self.seconds <= self.deadline_s
 
     @property
     def is_whole(self) -> bool:
@@ -50,7 +49,7 @@ class Asked:
     @property
     def is_late(self) -> bool:
         """Whether whoever asked was kept waiting past the deadline, by more than two busy cores explain."""
-        return self.seconds > DEADLINE_S + SLACK_S
+        return self.seconds > self.deadline_s + SLACK_S
 
 
 @dataclass
@@ -60,6 +59,7 @@ class Askers:
     faces: Client
     chance: random.Random
     every_s: float
+    deadline_s: float
     seen: list[Asked] = field(default_factory=list)
 
     async def run(self) -> None:
@@ -84,15 +84,16 @@ class Askers:
         )
         began = time.monotonic()
         try:
-            with within(DEADLINE_S):
+            with within(self.deadline_s):
                 answer = await self.faces.recaller.recall(request)
         except MeshError as error:
-            return Asked(began, time.monotonic() - began, read, error=f"{error.reason}: {error.message}")
+            took, said = time.monotonic() - began, f"{error.reason}: {error.message}"
+            return Asked(began, self.deadline_s, took, read, error=said)
         took = time.monotonic() - began
         reports = {str(one.arm): one for one in answer.arms} | {str(one.part): one for one in answer.models}
         away = {name: one for name, one in reports.items() if one.state in AWAY}
         told = frozenset(f"{name} {one.state}" for name, one in away.items())
-        return Asked(began, took, read, told, unnamed=any(not one.detail for one in away.values()))
+        return Asked(began, self.deadline_s, took, read, told, unnamed=any(not one.detail for one in away.values()))
 
 
 @dataclass
