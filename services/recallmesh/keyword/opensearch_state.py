@@ -52,7 +52,8 @@ async def migrated(requests: Requests, names: Names, shape: Shape) -> str:
         NotReady: the index there is of a newer schema.
 
     """
-    before = await current(requests, names)
+    # A migration has time: it goes on where a search would long have been given up.
+    before = await current(requests, names, timeout_s=WRITE_TIMEOUT_S)
     if before is not None and before.newer:
         raise NotReady(refused(before, shape))
     index = await _made(requests, names, shape)
@@ -106,7 +107,7 @@ def refused(found: Found, shape: Shape) -> str:
 async def _made(requests: Requests, names: Names, shape: Shape) -> str:
     """Return the index behind the shape's alias, made if it is not there."""
     try:
-        return next(iter(await requests.ask("GET", f"/_alias/{names.alias}")))
+        return next(iter(await requests.ask("GET", f"/_alias/{names.alias}", timeout_s=WRITE_TIMEOUT_S)))
     except NotReady:
         pass
     try:
