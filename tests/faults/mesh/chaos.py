@@ -31,7 +31,6 @@ WANTED = 0.999
 WRITERS = 2
 STREAK = 8
 """So many answers one after the other by everybody, the cross-encoder among them: then a fault is over."""
-PROMPT = 0.99
 BACK_S = 300.0
 """The most that may pass until everybody answers again: a store that starts compiles its first queries anew."""
 
@@ -51,7 +50,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Row:
-    """What the askers saw of one fault, from its beginning until it was over; seconds."""
+    """What the askers saw of one fault, from its beginning until everybody was found again; seconds."""
 
     fault: str
     asked: Sequence[Asked]
@@ -64,7 +63,7 @@ class Row:
     def told(self) -> str:
         """Return the row for people."""
         took = sorted(one.seconds for one in self.asked) or [0.0]
-        p50, p99 = (took[min(len(took) - 1, math.ceil(len(took) * part))] for part in (0.5, PROMPT))
+        p50, p99 = (took[min(len(took) - 1, math.ceil(len(took) * part))] for part in (0.5, 0.99))
         away = Counter(name for one in self.asked for name in one.away)
         errors = Counter(one.error.partition(":")[0] for one in self.asked if one.error)
         said = ", ".join(f"{name} {count}" for name, count in sorted((away + errors).items()))
@@ -154,9 +153,8 @@ async def _suffer(fault: Fault, mesh: Mesh, askers: Askers, tally: Tally, hold_s
     except TimeoutError:
         tally.wrong.append(f"{fault}: recall was not whole {BACK_S:.0f} s later")
         over = time.monotonic()
-    row = Row(str(fault), [one for one in askers.seen if _ends(one) > mark], over - ended)
     await mesh.is_back(fault.who)
-    return row
+    return Row(str(fault), [one for one in askers.seen if _ends(one) > mark], over - ended)
 
 
 def _ends(one: Asked) -> float:

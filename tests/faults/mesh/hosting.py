@@ -59,7 +59,6 @@ def _be(part: str, host: str, namespace: int, log: str, environment: dict[str, s
 class Nursery:
     """Whoever forks: one process beside this one."""
 
-    folder: Path
     forking: asyncio.subprocess.Process | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -71,7 +71,7 @@ async def open_mesh(folder: Path) -> AsyncIterator[Mesh]:
         key, known = _authenticated(folder)
         environment = addresses | stores | known
         environment |= {"RECALLMESH_LOG_LEVEL": "warning", "RECALLMESH_DATA": str(folder / "data")}
-        nursery = Nursery(folder)
+        nursery = Nursery()
         stack.push_async_callback(nursery.close)
         members = {
             name: Member(part, places[name], nursery, environment, folder / f"{name}.log")
