@@ -24,6 +24,14 @@ async def diary(mesh):
     return await mesh.diary()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_data(tmp_path_factory):
+    """No test opens what the person who runs it has in the default folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_logging():
     """Logging is the process's: what a test sets up for itself ends with it."""
