@@ -2,7 +2,8 @@
 
 import kubernetes_validate
 import pytest
-from rendering import BUNDLED, EXAMPLES, KUBERNETES, VALUES, of_kind, pods
+import yaml
+from rendering import BUNDLED, EXAMPLES, KUBERNETES, ROOT, VALUES, of_kind, pods
 
 OTHERS = {"keda.sh", "gateway.networking.k8s.io", "monitoring.coreos.com", "cert-manager.io"}
 """Whose kinds are not of Kubernetes itself."""
@@ -29,6 +30,15 @@ def test_what_is_rendered_is_what_kubernetes_takes(helm, values):
     assert len(objects) >= 4
     for one in (one for one in objects if one["apiVersion"].partition("/")[0] not in OTHERS):
         kubernetes_validate.validate(one, KUBERNETES.rpartition(".")[0], strict=True)
+
+
+def test_every_image_of_ours_is_one_that_is_built(helm):
+    composed = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))["services"].values()
+    built = {one["image"].partition(":")[0] for one in composed if "build" in one}
+    everything = next(path for path in VALUES if path.stem == "everything")
+    images = {spec["containers"][0]["image"] for spec in pods(helm.render(everything)).values()}
+    named = {image.removeprefix("registry.example.com/").partition(":")[0] for image in images}
+    assert named == built
 
 
 def test_every_service_is_a_deployment_behind_a_headless_service_with_an_account_and_a_budget(helm):
