@@ -6,7 +6,7 @@ import pytest
 from store_servers.server import Missing
 
 from chart.__main__ import ROOT, say
-from chart.cluster import LOG_CHARS, Cluster, open_cluster
+from chart.cluster import Cluster, open_cluster
 from chart.go import source
 from chart.kinds import define_kinds
 from chart.metrics import open_metrics
@@ -62,5 +62,5 @@ def pytest_runtest_makereport(item, call):  # noqa: ARG001 - pytest names them
     if report.failed:
         for value in getattr(item, "funcargs", {}).values():
             if isinstance(value, Cluster):
-                report.sections += [(f"log of {name}", said[-LOG_CHARS:]) for name, said in value.logs() if said]
+                report.sections += [(f"log of {name}", said) for name, said in value.logs() if said]
     return report

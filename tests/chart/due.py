@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -72,8 +73,9 @@ def keep() -> None:
 
 
 def run_behind() -> None:
-    """Let this process and what it starts have the time of processors that nobody else wants."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    """Let this process and what it starts have the time of processors that nobody else wants, where it may say so."""
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _files(root: Path) -> Iterator[Path]:

@@ -91,10 +91,6 @@ class Kubernetes:
         params = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry else {})
         return self._ask("POST", _path(kind, namespace), params=params, json=body)
 
-    def replace_status(self, kind: str, name: str, body: Mapping[str, Any], namespace: str = "") -> Object:
-        """Set an object's status, as its controller would."""
-        return self._ask("PUT", f"{_path(kind, namespace, name)}/status", json=body)
-
     def patch(self, kind: str, name: str, change: Mapping[str, Any], namespace: str = "") -> Object:
         """Merge a change into an object."""
         headers = {"content-type": "application/merge-patch+json"}
