@@ -91,6 +91,13 @@ class Release:
             body = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
             self.api.create("persistentvolumes", body)
 
+    def claim(self, name: str) -> None:
+        """Claim a volume, as an operator would for what the values name."""
+        self.volumes(1)
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+        self.api.create("persistentvolumeclaims", body, self.namespace)
+
     def revisions(self) -> dict[str, str]:
         """Return for each part which revision of its pods is wanted."""
         kept = "deployment.kubernetes.io/revision"

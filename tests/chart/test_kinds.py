@@ -15,6 +15,7 @@ def installed(cluster, programmes, numbers):
     made.open_namespace()
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1}
     cluster.api.create("priorityclasses", priority)
+    made.claim("model")
     made.install(everything())
     yield made
     made.close_namespace()

@@ -15,7 +15,7 @@ CALLS = {
     "temporal": {"embedder"},
     "recall": {"semantic", "keyword", "graph", "temporal", "embedder", "reranker"},
     "retain": {"semantic", "keyword", "graph", "embedder"},
-    "bank": {"semantic", "keyword", "graph"},
+    "bank": {"semantic", "keyword", "graph", "embedder"},
     "embedder": set(),
     "reranker": set(),
     "door": {"recall", "retain", "bank"},
