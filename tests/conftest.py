@@ -4,9 +4,13 @@ import pytest
 import pytest_asyncio
 import structlog
 from deployment import OPENERS, Mesh
+from hypothesis import settings
 from stores import open_nine_on_stores
 
 LOG_CHARS = 3000
+settings.register_profile("untimed", deadline=None, print_blob=True)
+settings.load_profile("untimed")
+"""How long an example takes is the machine's business: what must be fast is measured in bench/."""
 ALL_OPENERS = OPENERS | {"real_stores": open_nine_on_stores}
 KINDS = [*sorted(OPENERS), pytest.param("real_stores", marks=pytest.mark.stores)]
 

@@ -224,7 +224,7 @@ async def test_a_language_that_another_process_brought_is_noticed(server):
 
 
 @given(st.lists(tag_tests(), min_size=20, max_size=20))
-@settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_groups_of_tag_tests_within_groups_pass_what_the_core_passes(server, tests):
     marked = {f"m{number}": tags for number, tags in enumerate(SUBSETS)}
     async with open_at_opensearch(server.prefix) as store:

@@ -29,7 +29,7 @@ def told(memory: Memory) -> tuple[str | None, ...]:
     return tuple(moment.isoformat() if moment else None for moment in moments)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(occurred=st.none() | OCCURRENCES, mentioned=st.none() | MOMENTS, said=st.none() | MOMENTS)
 async def test_times_are_read_back_as_they_were_told(bed: Bed, occurred, mentioned, said):
     one = chunk(uid(), fact("a", occurred=occurred, mentioned=mentioned))

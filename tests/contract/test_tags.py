@@ -63,9 +63,7 @@ QUERY = "Where does the lantern hang?"
 MINE = TagLeaf(frozenset({"ash"}), TagMode.ANY_STRICT)
 
 given_tests = given(tag_tests())
-some = settings(
-    max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+some = settings(max_examples=25, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 """The same tests in every run: what is searched for is a leak that anyone can see again."""
 
 

@@ -5,7 +5,7 @@ import threading
 import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recallmesh.tokens.bpe import BpeTokenCounter
@@ -70,7 +70,6 @@ def test_runs_of_the_longest_tokens_are_not_cut_early():
 
 
 @given(anything, st.integers(0, 40))
-@settings(deadline=None)
 def test_the_beginning_kept_fits_and_one_character_more_does_not(text, limit):
     kept = COUNTER.truncate(text, limit)
     assert text.startswith(kept)

@@ -335,7 +335,7 @@ async def test_garbage_is_refused_and_never_a_fault_of_ours(served):
     slow = {f"/recallmesh.v1.{call}" for call in ("BankService/WatchEvents", "OperationService/WatchOperation")}
     calls = [path for path in CALLS if path not in slow]
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
     @given(st.data(), st.sampled_from(calls))
     def run(data, path):
         names = st.sampled_from(fields_of(path)) | TEXT

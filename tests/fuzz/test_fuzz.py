@@ -27,9 +27,7 @@ def arena(tmp_path_factory):
 def test_no_request_is_answered_by_a_fault_of_ours(arena, service):
     opened, run = arena
 
-    @settings(
-        max_examples=CALLS, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=CALLS, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(st.randoms(use_true_random=False))
     def call(chance):
         asked = opened.ask(chance, service)

@@ -177,7 +177,7 @@ ROUND_TRIPS = {
 
 
 @pytest.mark.parametrize("name", ROUND_TRIPS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_every_noun_survives_the_round_trip(name, data):
     strategy, there_and_back = ROUND_TRIPS[name]

@@ -65,7 +65,7 @@ def joined(turns):
     return "\n".join(speaker + " ".join(said) for speaker, said in turns)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(text=st.text(max_size=300), context=CONTEXT, mode=MODES)
 def test_no_fact_is_blank_and_no_text_is_too_odd(text, context, mode):
     for fact in extract(text, context, mode):
@@ -73,7 +73,7 @@ def test_no_fact_is_blank_and_no_text_is_too_odd(text, context, mode):
         assert all(name.name.strip() for name in fact.names)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(turns=TURNS, context=CONTEXT, mode=MODES)
 def test_every_word_of_a_fact_is_the_passages_but_for_speakers_and_dates(turns, context, mode):
     text = joined(turns)
@@ -84,7 +84,7 @@ def test_every_word_of_a_fact_is_the_passages_but_for_speakers_and_dates(turns, 
         assert set(re.findall(r"\w+", said)) <= held
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(turns=TURNS, context=CONTEXT)
 def test_a_fact_is_made_of_whole_sentences_in_any_language(turns, context):
     sentences = {one for _, said in turns for one in said}
@@ -95,7 +95,7 @@ def test_a_fact_is_made_of_whole_sentences_in_any_language(turns, context):
         assert not rest.strip()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(turns=TURNS)
 def test_verbose_keeps_every_sentence_in_order(turns):
     kept = "\n".join(fact.text for fact in extract(joined(turns), mode=ExtractionMode.VERBOSE, times=NoTimes()))
@@ -105,7 +105,7 @@ def test_verbose_keeps_every_sentence_in_order(turns):
         assert at >= 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(turns=TURNS)
 def test_a_cause_is_another_fact_told_before_with_a_weight_above_zero_and_at_most_one(turns):
     for place, fact in enumerate(extract(joined(turns))):
