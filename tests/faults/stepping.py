@@ -29,6 +29,7 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import NamedEntity, RetainItem, RetainRequest, UpdateMode
 from recallmesh.core.time import system_clock
 from recallmesh.mesh import Assembly
+from recallmesh.models import Role
 from recallmesh.settings import load_settings
 from recallmesh.telemetry.log import set_up_logging
 
@@ -98,8 +99,8 @@ class SteppedAssembly(Assembly):
     async def ledger(self):
         return Stepped(await Assembly.ledger(self), "ledger", self.steps)
 
-    async def arm(self, name):
-        return Stepped(await Assembly.arm(self, name), name.value, self.steps)
+    async def arm(self, name, role=Role.MAIN):
+        return Stepped(await Assembly.arm(self, name, role), name.value, self.steps)
 
 
 def settings_of(data: Path):

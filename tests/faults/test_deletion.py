@@ -19,6 +19,7 @@ from recallmesh.core.errors import BankNotFound
 from recallmesh.core.page import PageRequest
 from recallmesh.core.time import system_clock
 from recallmesh.mesh import Assembly, open_assembly
+from recallmesh.models import Role
 from recallmesh.retain import outbox
 
 pytestmark = pytest.mark.timeout(180)
@@ -126,8 +127,8 @@ class HeldAssembly(Assembly):
 
     held: HeldArm | None = None
 
-    async def arm(self, name):
-        arm = await Assembly.arm(self, name)
+    async def arm(self, name, role=Role.MAIN):
+        arm = await Assembly.arm(self, name, role)
         if name is not ArmName.KEYWORD:
             return arm
         self.held = self.held or HeldArm(arm)
