@@ -28,6 +28,8 @@ events_logger = "file"
 tmp_dir = "{folder}/tmp"
 [containers]
 default_ulimits = ["nofile={files}:{files}", "nproc={processes}:{processes}"]
+[network]
+network_config_dir = "{folder}/networks"
 """
 STORAGE = """\
 [storage]
@@ -117,9 +119,8 @@ class Engine:
         return told.stdout + told.stderr
 
     def clear(self) -> None:
-        """Remove every container, image and volume, and what is mounted."""
-        for words in (("rm", "--all", "--force", "--time", "0", "--volumes"), ("rmi", "--all", "--force")):
-            self.podman(*words, check=False)
+        """Remove every container, what is mounted, and then all that lies here: images and volumes with it."""
+        self.podman("rm", "--all", "--force", "--time", "0", "--volumes", check=False)
         for mount in reversed(mounted_below(self.folder)):
             _run("umount", "--lazy", mount)
         shutil.rmtree(self.folder)
