@@ -60,7 +60,7 @@ def write_backup(backend: Backend, file: IO[bytes], *, at: datetime, tell: Tell)
     engine = backend.engine(writes=False)
     try:
         with engine.begin() as connection:
-            check_revision(connection)
+            check_revision(connection, exact=True)
             counted = {table.name: _count(connection, table) for table in metadata.sorted_tables}
             contents = Contents(HEAD, version("recallmesh"), backend.name, at, counted)
             with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=PACKING, filename="", mtime=0) as packed:

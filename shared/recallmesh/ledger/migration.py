@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, text
 from recallmesh.core.errors import NotReady
 from recallmesh.ledger.backend import TO_MIGRATE, Backend
 from recallmesh.ledger.database import DRIVER_ERRORS
+from recallmesh.ledger.revision import is_newer, is_usable
 from recallmesh.ledger.schema import HEAD
 
 WAL_TRIES = 200
@@ -31,10 +32,10 @@ _one_at_a_time = threading.Lock()
 def migrate_now(backend: Backend) -> str:
     """Bring the database to ``HEAD`` in one transaction; blocks, several processes may try at once.
 
-    Returns the schema that it had; empty: none.
+    Returns the schema that it had; empty: none. A later one that this version can use is left as it is.
 
     Raises:
-        NotReady: the database was made by a newer version, or cannot hold every text.
+        NotReady: the database was made by a newer version that this one does not fit, or cannot hold every text.
         StoreUnavailable: it does not answer.
 
     """
@@ -46,10 +47,10 @@ def migrate_now(backend: Backend) -> str:
             with engine.begin() as connection:
                 if engine.dialect.name == "postgresql":
                     prepare(connection)
-                before = current_revision(connection)
-                if before != HEAD:
+                before = current_revision(connection) or ""
+                if not is_usable(before, HEAD):
                     upgrade(connection)
-                return before or ""
+                return before
     except CommandError as error:
         raise NotReady(NEWER) from error
     except DRIVER_ERRORS as error:
@@ -63,11 +64,14 @@ def current_revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def check_revision(connection: Connection) -> None:
-    """Return if a database has the schema of this version; raises ``NotReady``, which says what to do."""
-    found = current_revision(connection)
-    if found != HEAD:
-        raise NotReady(NEWER if found is not None and found > HEAD else OLD)
+def check_revision(connection: Connection, *, exact: bool = False) -> None:
+    """Return if this version can use a database as it is; raises ``NotReady``, which says what to do.
+
+    ``exact``: only if it has this version's own schema, as whoever copies all of it needs.
+    """
+    found = current_revision(connection) or ""
+    if found != HEAD if exact else not is_usable(found, HEAD):
+        raise NotReady(NEWER if is_newer(found, HEAD) else OLD)
 
 
 def alembic_config() -> Config:

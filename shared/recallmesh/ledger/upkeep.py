@@ -15,6 +15,7 @@ from recallmesh.ledger.backup import Contents, Tell, write_backup
 from recallmesh.ledger.database import DRIVER_ERRORS, backend_of
 from recallmesh.ledger.migration import NEWER, current_revision, migrate_now
 from recallmesh.ledger.restore import restore_backup
+from recallmesh.ledger.revision import is_newer, is_usable
 from recallmesh.ledger.schema import HEAD, memories
 
 _CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")
@@ -31,7 +32,7 @@ async def migrate_ledger(url: str) -> Migrated:
     """
     backend = backend_of(url)
     before = await asyncio.to_thread(migrate_now, backend)
-    return Migrated(backend.name, backend.address, before, HEAD)
+    return Migrated(backend.name, backend.address, before, before if is_newer(before, HEAD) else HEAD)
 
 
 async def back_up_ledger(url: str, file: IO[bytes], *, at: datetime, tell: Tell) -> Contents:
@@ -82,18 +83,20 @@ def _inspect(backend: Backend) -> Inspection:
 
 
 def _seen(connection: Connection, backend: Backend) -> Inspection:
-    parts: dict[str, Any] = {"wanted": HEAD, "schema": current_revision(connection) or ""}
+    found = current_revision(connection) or ""
+    usable = is_usable(found, HEAD)
+    parts: dict[str, Any] = {"wanted": found if usable else HEAD, "schema": found}
     numbers = connection.dialect.server_version_info or ()
     parts["version"] = ".".join(map(str, numbers))
     if connection.dialect.name == "postgresql":
         asked = time.time()
         theirs = float(connection.execute(_CLOCK).scalar_one())
         parts["skew_s"] = theirs - (asked + time.time()) / 2
-    if parts["schema"] == HEAD:
+    if usable:
         shown = memories.c.state.in_([state.value for state in VISIBLE_STATES])
         parts["memories"] = connection.execute(select(func.count()).select_from(memories).where(shown)).scalar_one()
     else:
-        parts["advice"] = (NEWER if parts["schema"] > HEAD else TO_MIGRATE,)
+        parts["advice"] = (NEWER if is_newer(found, HEAD) else TO_MIGRATE,)
     return Inspection(backend.name, backend.address, **parts)
 
 
