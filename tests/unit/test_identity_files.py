@@ -2,6 +2,7 @@
 """Files of keys are read again when they change, and what goes wrong with them lets nobody in and shuts nobody out."""
 
 import asyncio
+import io
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from recallmesh.identity.key_store import change_keys
 from recallmesh.identity.opening import open_authenticator, open_mesh_keys
 from recallmesh.identity.settings import AuthSettings
 from recallmesh.identity.watched import open_watched
+from recallmesh.telemetry.log import set_up_logging
 
 SOON_S = 0.01
 MESH = "m" * 32
@@ -58,23 +60,22 @@ async def test_a_link_that_leads_elsewhere_counts_as_a_change(tmp_path):
         await becomes(watched, "second")
 
 
-async def test_a_file_that_becomes_wrong_or_goes_away_leaves_what_the_right_one_said(tmp_path, capsys):
+async def test_a_file_that_becomes_wrong_or_goes_away_leaves_what_the_right_one_said(tmp_path):
+    log = io.StringIO()
+    set_up_logging(stream=log)
     path = tmp_path / "file"
     path.write_text("right", encoding="utf-8")
     async with open_watched(path, text, every_s=SOON_S) as watched:
         path.write_text("wrong", encoding="utf-8")
-        said = ""
         async with asyncio.timeout(10):
-            while "is wrong" not in said:
+            while "is wrong" not in log.getvalue():
                 await asyncio.sleep(SOON_S)
-                said += capsys.readouterr().out
         path.unlink()
         async with asyncio.timeout(10):
-            while "No such file" not in said:
+            while "No such file" not in log.getvalue():
                 await asyncio.sleep(SOON_S)
-                said += capsys.readouterr().out
         assert watched.value == "right"
-        assert said.count("is wrong") == 1
+        assert log.getvalue().count("is wrong") == 1
         path.write_text("mended", encoding="utf-8")
         await becomes(watched, "mended")
 

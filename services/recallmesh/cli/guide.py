@@ -67,6 +67,7 @@ SERVICE = """\
 ## Service alone, and why
 
 - `recall.query_tokens` (R24): it protects the service, and a query is refused before any bank is read.
+- `recall.slow_s` and `slow_texts`: they say what the service logs, and change no answer.
 - `recall.timeout_s` and the three shares of it (M3): a call's deadline is its caller's; how it is divided is a matter
   of machines, not of memories.
 - `recall.head_start_s`: so is which arm's question is at the vectors first.
