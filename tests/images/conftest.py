@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from images.engine import missing, open_engine
+from images.podman import missing, open_engine
 
 ASKED = os.environ.get("RECALLMESH_TEST_IMAGES", "")
 """Which images: ``few`` or ``all``, as `make images-test` says."""

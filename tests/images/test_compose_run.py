@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from deployment import NOW, free_ports, health, until
 
-from images.engine import ROOT
+from images.podman import ROOT
 from recallmesh.client import open_client
 from recallmesh.core.errors import MeshError
 from recallmesh.core.retain import RetainItem

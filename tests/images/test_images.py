@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from deployment import NOW, free_ports, until
 
-from images.engine import DATA, TEMPORARY
+from images.podman import DATA, TEMPORARY
 from recallmesh.client import open_client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.retain import RetainItem

@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong, what was probably meant, and where to read how it is right; exits with 2."""
         found = CHOICE.search(message)
         meant = _meant(found[1], re.findall(r"[\w.-]+", found[2])) if found else ""
-        self.exit(2, f"{self.prog}: {message}\n{meant}  how it is used: {self.prog} --help\n")
+        self._end(message, meant)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # noqa: ANN401 - as argparse has it
         """Refuse what is no option of this command here, where it is known which there are."""
@@ -31,9 +31,10 @@ class Parser(argparse.ArgumentParser):
     def _refuse(self, strange: Sequence[str]) -> NoReturn:
         wrong = next((word for word in strange if word.startswith("-")), strange[0])
         options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
-        meant = _meant(wrong.partition("=")[0], options)
-        said = f"{self.prog}: unrecognized arguments: {' '.join(strange)}"
-        self.exit(2, f"{said}\n{meant}  how it is used: {self.prog} --help\n")
+        self._end(f"unrecognized arguments: {' '.join(strange)}", _meant(wrong.partition("=")[0], options))
+
+    def _end(self, message: str, meant: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n{meant}  how it is used: {self.prog} --help\n")
 
 
 def _meant(word: str, known: Sequence[str]) -> str:
