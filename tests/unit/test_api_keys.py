@@ -1,6 +1,7 @@
 """API keys are random, kept as hashes alone, and good for what their row says, as long as it says so."""
 
 import json
+import random
 import stat
 import threading
 from dataclasses import replace
@@ -19,7 +20,7 @@ from recallmesh.identity.key_store import change_keys, load_keys
 from recallmesh.identity.mesh_key import is_among, read_mesh_keys
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
-ID, WHOLE = new_key()
+ID, WHOLE = new_key(random.Random(1).choice)
 ROW = KeyRow(ID, "agent", "acme", frozenset({Right.RECALL, Right.RETAIN}), hash_of(WHOLE), NOW)
 FULL = replace(
     ROW,
