@@ -155,6 +155,14 @@ async def test_the_floor_is_on_the_arms_own_score_and_inclusive(bed: Bed) -> Non
     assert await bed.arm.search(ask(bed.bank, min_score=-10.0)) == hits
 
 
+async def test_hits_that_need_not_be_explained_are_the_same_and_say_nothing(bed: Bed) -> None:
+    await bed.index(*(entry(number, number / 10) for number in range(1, 9)))
+    explained = await bed.arm.search(ask(bed.bank))
+    plain = await bed.arm.search(ask(bed.bank, explained=False))
+    assert any(hit.because for hit in explained) or bed.name is ArmName.SEMANTIC
+    assert plain == tuple(hit._replace(because="") for hit in explained)
+
+
 async def test_a_query_without_a_vector_finds_what_can_be_found_without(bed: Bed) -> None:
     await bed.index(entry(1, 0.9), entry(2, 0.4))
     assert sorted(await bed.found(vector=None)) == ([1, 2] if bed.name in FINDS_WITHOUT_A_VECTOR else [])

@@ -66,6 +66,12 @@ def test_a_word_weighs_by_its_rarity_and_a_function_word_less() -> None:
     assert helping["term"]["words"] == {"value": f"{mark_of('b')}the", "boost": worth * RANKING.function_words}
 
 
+def test_only_hits_that_are_to_be_explained_tell_their_words() -> None:
+    assert "_name" in asked_of("the harbour").lines
+    assert "_name" not in asked_of("the harbour", explained=False).lines
+    assert "_name" not in asked_of("who is it", explained=False).lines
+
+
 def test_each_asked_type_has_a_search_of_its_own() -> None:
     search = asked_of("harbour", fact_types=(FactType.OBSERVATION, FactType.WORLD, FactType.WORLD), limit=7)
     assert search.kinds == (FactType.WORLD, FactType.OBSERVATION)

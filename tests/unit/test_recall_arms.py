@@ -39,6 +39,7 @@ from recallmesh.core.memory import FactType
 from recallmesh.core.recall import PartState, RecallRequest
 from recallmesh.core.tuning import Budget, MinScores, RecallTuning
 from recallmesh.recall.plan import RecallDefaults
+from recallmesh.recall.slow import SlowLog
 
 
 async def test_every_arm_is_asked_once_for_what_the_request_says():
@@ -52,6 +53,22 @@ async def test_every_arm_is_asked_once_for_what_the_request_says():
     assert {here.arms[arm].queries[0].vector for arm in (S, G, T)} == {(1.0, 0.0)}
     assert here.arms[K].queries[0].vector is None
     assert here.arms[T].queries[0].window == LAST_WEEK
+
+
+@pytest.mark.parametrize(
+    ("slow", "trace", "explained"),
+    [
+        (SlowLog(), False, False),
+        (SlowLog(), True, True),
+        (SlowLog(1.0), False, False),
+        (SlowLog(1.0, texts=True), False, True),
+        (SlowLog(texts=True), False, False),
+    ],
+)
+async def test_hits_are_explained_where_somebody_reads_it(slow, trace, explained):
+    here = mesh(slow=slow)
+    await here.recall(trace=trace)
+    assert [arm.queries[0].explained for arm in here.arms.values() if arm.queries] == [explained] * 3
 
 
 async def test_a_window_of_the_caller_is_used_and_nothing_is_read():

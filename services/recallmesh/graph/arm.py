@@ -127,12 +127,13 @@ class GraphArm:
         due = int(query.limit * self._reached_share)
         highest = inf if query.min_score is None else -query.min_score
         seeds, reached = _by_type(first, types), _by_type(second, types)
+        told = _told if query.explained else _untold
         kept: list[tuple[float, str, str]] = []
         for fact_type in query.fact_types:
             most = query.limit - min(len(reached[fact_type]), due)
             some = seeds[fact_type][:most]
-            kept += _told(some, first, highest)
-            kept += _told(reached[fact_type][: query.limit - len(some)], second, highest)
+            kept += told(some, first, highest)
+            kept += told(reached[fact_type][: query.limit - len(some)], second, highest)
         kept.sort()
         return tuple(
             [hit_of((memory_id, -score, because, cosines.get(memory_id))) for score, memory_id, because in kept]
@@ -196,6 +197,10 @@ def _told(rows: list[tuple[float, str]], ranking: Ranking, highest: float) -> li
         for score, memory_id in rows
         if score <= highest
     ]
+
+
+def _untold(rows: list[tuple[float, str]], _ranking: Ranking, highest: float) -> list[tuple[float, str, str]]:
+    return [(score, memory_id, "") for score, memory_id in rows if score <= highest]
 
 
 def _strategy(name: str) -> Callable[[Neighbourhood], _Lists]:

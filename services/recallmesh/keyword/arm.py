@@ -27,8 +27,11 @@ class KeywordArm:
                 tags=query.tags,
                 limit=query.limit,
                 min_score=query.min_score,
+                explained=query.explained,
             )
         )
+        if not query.explained:
+            return tuple([hit_of((hit.memory_id, hit.score, "", None)) for hit in hits])
         return tuple([hit_of((hit.memory_id, hit.score, _because(hit), None)) for hit in hits])
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:

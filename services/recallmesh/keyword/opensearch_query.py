@@ -95,14 +95,14 @@ def search_of(
     telling = [word for word in words if not word.asked.stop]
     if telling:
         helping = [word for word in words if word.asked.stop]
-        named = [_clause(word, query.bank_uid, number) for number, word in enumerate(telling)]
+        named = _clauses(telling, query)
         matching: Clause = {
             "must": [{"bool": {"should": named}}],
             "should": [_clause(word, query.bank_uid) for word in helping],
         }
     elif all(term.stop for term in asked) and 1 < len(asked) == len(words):
         telling = words
-        matching = {"must": [_clause(word, query.bank_uid, number) for number, word in enumerate(words)]}
+        matching = {"must": _clauses(words, query)}
     else:
         return None
     kinds = tuple(kind for kind in FactType if kind in query.fact_types)
@@ -199,6 +199,13 @@ def _rarest_first(asked: tuple[QueryTerm, ...], statistics: Statistics, ranking:
             break
         kept += 1
     return found[:kept]
+
+
+def _clauses(words: Iterable[Word], query: KeywordQuery) -> list[Clause]:
+    """Ask for words; each hit tells which of them it holds, if that is asked: the server looks at all of them again."""
+    if not query.explained:
+        return [_clause(word, query.bank_uid) for word in words]
+    return [_clause(word, query.bank_uid, number) for number, word in enumerate(words)]
 
 
 def _clause(word: Word, bank_uid: str, number: int = NAMED_WORDS) -> Clause:

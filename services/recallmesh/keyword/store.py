@@ -36,7 +36,7 @@ class KeywordQuery:
     """What is looked for.
 
     ``text`` is data: no character of it means anything but itself. ``limit`` bounds the hits of each fact type.
-    ``min_score`` is a floor, inclusive.
+    ``min_score`` is a floor, inclusive. Unless it is to be ``explained``, hits need not tell their matched words.
     """
 
     bank_uid: str
@@ -45,6 +45,7 @@ class KeywordQuery:
     tags: TagTest = EVERYTHING
     limit: int = 300
     min_score: float | None = None
+    explained: bool = True
 
 
 class KeywordHit(NamedTuple):

@@ -26,7 +26,10 @@ SILENT = frozenset({PartState.SKIPPED, PartState.DISABLED})
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched for: the question, where, how deep, and until when (in the event loop's time)."""
+    """What is searched for: the question, where, how deep, and until when (in the event loop's time).
+
+    ``explained``: the hits are to say why they are there.
+    """
 
     question: Question
     bank_uid: str
@@ -36,6 +39,7 @@ class Search:
     floors: Mapping[ArmName, float | None]
     strategies: Mapping[ArmName, str]
     arms_by: float
+    explained: bool
 
 
 @dataclass(slots=True)
@@ -134,6 +138,7 @@ class FanOut:
             limit=search.limit,
             min_score=search.floors.get(name),
             strategy=search.strategies.get(name, ""),
+            explained=search.explained,
         )
         if name is ArmName.SEMANTIC and self._head_start_s and ArmName.GRAPH in search.enabled & self._arms.keys():
             # Else its question is at the vectors first, and the graph, for which all wait, waits for it.

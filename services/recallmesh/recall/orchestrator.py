@@ -165,6 +165,7 @@ class Orchestrator:
             floors={ArmName.SEMANTIC: floors.semantic, ArmName.KEYWORD: floors.keyword},
             strategies={ArmName.GRAPH: call.tuning.graph_strategy},
             arms_by=call.begun + call.seconds * self._defaults.arms_share,
+            explained=call.request.trace or self._slow.quotes,
         )
 
     def _fuse(self, call: Call, found: Found) -> Order:

@@ -46,6 +46,11 @@ class SlowLog:
     _next: float = 0.0
     _untold: int = 0
 
+    @property
+    def quotes(self) -> bool:
+        """Whether the lines hold what arms say of their hits."""
+        return self.over_s is not None and self.texts
+
     @contextmanager
     def watching(self, request: RecallRequest) -> Iterator[Account]:
         """Take the time of a recall; the account says when its work was done, if that is not at the end."""

@@ -76,7 +76,10 @@ class TemporalArm:
             if highest is None or row[0] <= highest
         ]
         rows.sort()
-        return tuple([hit_of((memory_id, -score, because, None)) for score, memory_id, because in rows])
+        explained = query.explained
+        return tuple(
+            [hit_of((memory_id, -score, because if explained else "", None)) for score, memory_id, because in rows]
+        )
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Nothing to do: the semantic arm writes the vectors and their times."""

@@ -32,7 +32,8 @@ class ArmQuery:
     ``limit`` bounds the hits of each fact type, in [1, 2000]. ``vector`` is the query's embedding, absent when no
     embedder answered; an arm that needs it then does what it can without. ``window`` is for the temporal arm.
     ``min_score`` is a floor on the arm's own score, inclusive. ``strategy`` names one of the arm's strategies; empty:
-    its default.
+    its default. Unless it is to be ``explained``, hits need not say why they are there: of a thousand hits that takes
+    as long as to find them, and nobody but a trace reads it.
     """
 
     bank_uid: str
@@ -44,6 +45,7 @@ class ArmQuery:
     limit: int = 300
     min_score: float | None = None
     strategy: str = ""
+    explained: bool = True
 
 
 class Hit(NamedTuple):

@@ -29,7 +29,7 @@ from recallmesh.v1 import tag_pb2 as recallmesh_dot_v1_dot_tag__pb2
 from recallmesh.v1 import time_pb2 as recallmesh_dot_v1_dot_time__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1frecallmesh/v1/arm_service.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1arecallmesh/v1/memory.proto\x1a\x17recallmesh/v1/tag.proto\x1a\x18recallmesh/v1/time.proto\"\x9c\x02\n\rSearchRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0e\n\x06vector\x18\x04 \x03(\x02\x12%\n\x06window\x18\x05 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12+\n\nfact_types\x18\x06 \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12$\n\x04tags\x18\x07 \x01(\x0b\x32\x16.recallmesh.v1.TagTest\x12\r\n\x05limit\x18\x08 \x01(\x05\x12\x16\n\tmin_score\x18\t \x01(\x01H\x00\x88\x01\x01\x12\x10\n\x08strategy\x18\n \x01(\t\x12\r\n\x05model\x18\x0b \x01(\tB\x0c\n\n_min_score\"^\n\x0eSearchResponse\x12\x12\n\nmemory_ids\x18\x01 \x03(\t\x12\x0e\n\x06scores\x18\x02 \x03(\x01\x12\x0f\n\x07\x62\x65\x63\x61use\x18\x03 \x03(\t\x12\x17\n\x0f\x63ontext_cosines\x18\x04 \x03(\x01\"h\n\x0cIndexRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12*\n\x07\x65ntries\x18\x03 \x03(\x0b\x32\x19.recallmesh.v1.IndexEntry\x12\r\n\x05model\x18\x04 \x01(\t\"\x0f\n\rIndexResponse\"\xb2\x03\n\nIndexEntry\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0c\n\x04text\x18\x03 \x01(\t\x12*\n\tfact_type\x18\x04 \x01(\x0e\x32\x17.recallmesh.v1.FactType\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12(\n\x08mentions\x18\x06 \x03(\x0b\x32\x16.recallmesh.v1.Mention\x12)\n\x06\x63\x61uses\x18\x07 \x03(\x0b\x32\x19.recallmesh.v1.CausalLink\x12+\n\x08occurred\x18\x08 \x01(\x0b\x32\x19.recallmesh.v1.Occurrence\x12\x30\n\x0cmention_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x64ocument_id\x18\n \x01(\t\x12\x10\n\x08position\x18\x0b \x01(\x05\x12\x0e\n\x06vector\x18\x0c \x03(\x02\x12\x16\n\x0e\x63ontext_vector\x18\r \x03(\x02\x12\x35\n\x12mention_utc_offset\x18\x0e \x01(\x0b\x32\x19.google.protobuf.Duration\"g\n\rRemoveRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12(\n\x08removals\x18\x03 \x03(\x0b\x32\x16.recallmesh.v1.Removal\x12\r\n\x05model\x18\x04 \x01(\t\"\x10\n\x0eRemoveResponse\"-\n\x07Removal\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\"?\n\x0f\x44ropBankRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\"\x12\n\x10\x44ropBankResponse\"{\n\x12ListIndexedRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\x10\n\x08\x61\x66ter_id\x18\x05 \x01(\t\x12\r\n\x05model\x18\x06 \x01(\t\"T\n\x13ListIndexedResponse\x12$\n\x04rows\x18\x01 \x03(\x0b\x32\x16.recallmesh.v1.Indexed\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"-\n\x07Indexed\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x32\x81\x03\n\nArmService\x12\x45\n\x06Search\x12\x1c.recallmesh.v1.SearchRequest\x1a\x1d.recallmesh.v1.SearchResponse\x12\x42\n\x05Index\x12\x1b.recallmesh.v1.IndexRequest\x1a\x1c.recallmesh.v1.IndexResponse\x12\x45\n\x06Remove\x12\x1c.recallmesh.v1.RemoveRequest\x1a\x1d.recallmesh.v1.RemoveResponse\x12K\n\x08\x44ropBank\x12\x1e.recallmesh.v1.DropBankRequest\x1a\x1f.recallmesh.v1.DropBankResponse\x12T\n\x0bListIndexed\x12!.recallmesh.v1.ListIndexedRequest\x1a\".recallmesh.v1.ListIndexedResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1frecallmesh/v1/arm_service.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1arecallmesh/v1/memory.proto\x1a\x17recallmesh/v1/tag.proto\x1a\x18recallmesh/v1/time.proto\"\xb1\x02\n\rSearchRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0e\n\x06vector\x18\x04 \x03(\x02\x12%\n\x06window\x18\x05 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12+\n\nfact_types\x18\x06 \x03(\x0e\x32\x17.recallmesh.v1.FactType\x12$\n\x04tags\x18\x07 \x01(\x0b\x32\x16.recallmesh.v1.TagTest\x12\r\n\x05limit\x18\x08 \x01(\x05\x12\x16\n\tmin_score\x18\t \x01(\x01H\x00\x88\x01\x01\x12\x10\n\x08strategy\x18\n \x01(\t\x12\r\n\x05model\x18\x0b \x01(\t\x12\x13\n\x0bunexplained\x18\x0c \x01(\x08\x42\x0c\n\n_min_score\"^\n\x0eSearchResponse\x12\x12\n\nmemory_ids\x18\x01 \x03(\t\x12\x0e\n\x06scores\x18\x02 \x03(\x01\x12\x0f\n\x07\x62\x65\x63\x61use\x18\x03 \x03(\t\x12\x17\n\x0f\x63ontext_cosines\x18\x04 \x03(\x01\"h\n\x0cIndexRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12*\n\x07\x65ntries\x18\x03 \x03(\x0b\x32\x19.recallmesh.v1.IndexEntry\x12\r\n\x05model\x18\x04 \x01(\t\"\x0f\n\rIndexResponse\"\xb2\x03\n\nIndexEntry\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0c\n\x04text\x18\x03 \x01(\t\x12*\n\tfact_type\x18\x04 \x01(\x0e\x32\x17.recallmesh.v1.FactType\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12(\n\x08mentions\x18\x06 \x03(\x0b\x32\x16.recallmesh.v1.Mention\x12)\n\x06\x63\x61uses\x18\x07 \x03(\x0b\x32\x19.recallmesh.v1.CausalLink\x12+\n\x08occurred\x18\x08 \x01(\x0b\x32\x19.recallmesh.v1.Occurrence\x12\x30\n\x0cmention_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x64ocument_id\x18\n \x01(\t\x12\x10\n\x08position\x18\x0b \x01(\x05\x12\x0e\n\x06vector\x18\x0c \x03(\x02\x12\x16\n\x0e\x63ontext_vector\x18\r \x03(\x02\x12\x35\n\x12mention_utc_offset\x18\x0e \x01(\x0b\x32\x19.google.protobuf.Duration\"g\n\rRemoveRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12(\n\x08removals\x18\x03 \x03(\x0b\x32\x16.recallmesh.v1.Removal\x12\r\n\x05model\x18\x04 \x01(\t\"\x10\n\x0eRemoveResponse\"-\n\x07Removal\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\"?\n\x0f\x44ropBankRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\"\x12\n\x10\x44ropBankResponse\"{\n\x12ListIndexedRequest\x12\x0b\n\x03\x61rm\x18\x01 \x01(\t\x12\x10\n\x08\x62\x61nk_uid\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\x12\x10\n\x08\x61\x66ter_id\x18\x05 \x01(\t\x12\r\n\x05model\x18\x06 \x01(\t\"T\n\x13ListIndexedResponse\x12$\n\x04rows\x18\x01 \x03(\x0b\x32\x16.recallmesh.v1.Indexed\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"-\n\x07Indexed\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x32\x81\x03\n\nArmService\x12\x45\n\x06Search\x12\x1c.recallmesh.v1.SearchRequest\x1a\x1d.recallmesh.v1.SearchResponse\x12\x42\n\x05Index\x12\x1b.recallmesh.v1.IndexRequest\x1a\x1c.recallmesh.v1.IndexResponse\x12\x45\n\x06Remove\x12\x1c.recallmesh.v1.RemoveRequest\x1a\x1d.recallmesh.v1.RemoveResponse\x12K\n\x08\x44ropBank\x12\x1e.recallmesh.v1.DropBankRequest\x1a\x1f.recallmesh.v1.DropBankResponse\x12T\n\x0bListIndexed\x12!.recallmesh.v1.ListIndexedRequest\x1a\".recallmesh.v1.ListIndexedResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,31 +37,31 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'recallmesh.v1.arm_service_p
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SEARCHREQUEST']._serialized_start=195
-  _globals['_SEARCHREQUEST']._serialized_end=479
-  _globals['_SEARCHRESPONSE']._serialized_start=481
-  _globals['_SEARCHRESPONSE']._serialized_end=575
-  _globals['_INDEXREQUEST']._serialized_start=577
-  _globals['_INDEXREQUEST']._serialized_end=681
-  _globals['_INDEXRESPONSE']._serialized_start=683
-  _globals['_INDEXRESPONSE']._serialized_end=698
-  _globals['_INDEXENTRY']._serialized_start=701
-  _globals['_INDEXENTRY']._serialized_end=1135
-  _globals['_REMOVEREQUEST']._serialized_start=1137
-  _globals['_REMOVEREQUEST']._serialized_end=1240
-  _globals['_REMOVERESPONSE']._serialized_start=1242
-  _globals['_REMOVERESPONSE']._serialized_end=1258
-  _globals['_REMOVAL']._serialized_start=1260
-  _globals['_REMOVAL']._serialized_end=1305
-  _globals['_DROPBANKREQUEST']._serialized_start=1307
-  _globals['_DROPBANKREQUEST']._serialized_end=1370
-  _globals['_DROPBANKRESPONSE']._serialized_start=1372
-  _globals['_DROPBANKRESPONSE']._serialized_end=1390
-  _globals['_LISTINDEXEDREQUEST']._serialized_start=1392
-  _globals['_LISTINDEXEDREQUEST']._serialized_end=1515
-  _globals['_LISTINDEXEDRESPONSE']._serialized_start=1517
-  _globals['_LISTINDEXEDRESPONSE']._serialized_end=1601
-  _globals['_INDEXED']._serialized_start=1603
-  _globals['_INDEXED']._serialized_end=1648
-  _globals['_ARMSERVICE']._serialized_start=1651
-  _globals['_ARMSERVICE']._serialized_end=2036
+  _globals['_SEARCHREQUEST']._serialized_end=500
+  _globals['_SEARCHRESPONSE']._serialized_start=502
+  _globals['_SEARCHRESPONSE']._serialized_end=596
+  _globals['_INDEXREQUEST']._serialized_start=598
+  _globals['_INDEXREQUEST']._serialized_end=702
+  _globals['_INDEXRESPONSE']._serialized_start=704
+  _globals['_INDEXRESPONSE']._serialized_end=719
+  _globals['_INDEXENTRY']._serialized_start=722
+  _globals['_INDEXENTRY']._serialized_end=1156
+  _globals['_REMOVEREQUEST']._serialized_start=1158
+  _globals['_REMOVEREQUEST']._serialized_end=1261
+  _globals['_REMOVERESPONSE']._serialized_start=1263
+  _globals['_REMOVERESPONSE']._serialized_end=1279
+  _globals['_REMOVAL']._serialized_start=1281
+  _globals['_REMOVAL']._serialized_end=1326
+  _globals['_DROPBANKREQUEST']._serialized_start=1328
+  _globals['_DROPBANKREQUEST']._serialized_end=1391
+  _globals['_DROPBANKRESPONSE']._serialized_start=1393
+  _globals['_DROPBANKRESPONSE']._serialized_end=1411
+  _globals['_LISTINDEXEDREQUEST']._serialized_start=1413
+  _globals['_LISTINDEXEDREQUEST']._serialized_end=1536
+  _globals['_LISTINDEXEDRESPONSE']._serialized_start=1538
+  _globals['_LISTINDEXEDRESPONSE']._serialized_end=1622
+  _globals['_INDEXED']._serialized_start=1624
+  _globals['_INDEXED']._serialized_end=1669
+  _globals['_ARMSERVICE']._serialized_start=1672
+  _globals['_ARMSERVICE']._serialized_end=2057
 # @@protoc_insertion_point(module_scope)

@@ -40,6 +40,7 @@ class SearchRequest(_message.Message):
     MIN_SCORE_FIELD_NUMBER: _builtins.int
     STRATEGY_FIELD_NUMBER: _builtins.int
     MODEL_FIELD_NUMBER: _builtins.int
+    UNEXPLAINED_FIELD_NUMBER: _builtins.int
     arm: _builtins.str
     """The arm's name: semantic, keyword, graph, temporal or one of your own. Required."""
     bank_uid: _builtins.str
@@ -56,6 +57,8 @@ class SearchRequest(_message.Message):
     """The fingerprint of the embedding model whose vectors are meant. A process that has others answers
     FAILED_PRECONDITION. Empty: the one that the process has in its settings. Unused by arms without vectors.
     """
+    unexplained: _builtins.bool
+    """Whether the hits need no phrases that say why they are there, which only a trace shows. Absent: they have them."""
     @_builtins.property
     def vector(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """The query's embedding, of unit length. Empty when no embedder answered."""
@@ -86,10 +89,11 @@ class SearchRequest(_message.Message):
         min_score: _builtins.float | None = ...,
         strategy: _builtins.str = ...,
         model: _builtins.str = ...,
+        unexplained: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "min_score", b"min_score", "tags", b"tags", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "arm", b"arm", "bank_uid", b"bank_uid", "fact_types", b"fact_types", "limit", b"limit", "min_score", b"min_score", "model", b"model", "strategy", b"strategy", "tags", b"tags", "text", b"text", "vector", b"vector", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_score", b"_min_score", "arm", b"arm", "bank_uid", b"bank_uid", "fact_types", b"fact_types", "limit", b"limit", "min_score", b"min_score", "model", b"model", "strategy", b"strategy", "tags", b"tags", "text", b"text", "unexplained", b"unexplained", "vector", b"vector", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__min_score: _TypeAlias = _typing.Literal["min_score"]  # noqa: Y015
     _WhichOneofArgType__min_score: _TypeAlias = _typing.Literal["_min_score", b"_min_score"]  # noqa: Y015

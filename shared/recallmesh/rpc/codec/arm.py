@@ -65,6 +65,7 @@ def search_to_pb(arm: str, query: ArmQuery, model: str = "") -> arm_service_pb2.
         min_score=query.min_score,
         strategy=query.strategy,
         model=model,
+        unexplained=not query.explained,
     )
 
 
@@ -80,6 +81,7 @@ def search_from_pb(message: arm_service_pb2.SearchRequest) -> ArmQuery:
         limit=limit_from_pb(message.limit),
         min_score=message.min_score if message.HasField("min_score") else None,
         strategy=message.strategy,
+        explained=not message.unexplained,
     )
 
 
