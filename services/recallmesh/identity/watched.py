@@ -14,7 +14,6 @@ T = TypeVar("T")
 LOOK_EVERY_S = 1.0
 """How often a file is looked at: a key that is revoked works so much longer."""
 
-Stamp = tuple[int, int, int]
 _log = structlog.get_logger("recallmesh.identity")
 
 
@@ -30,18 +29,19 @@ class Watched(Generic[T]):
 async def open_watched(
     path: Path, read: Callable[[bytes], T], *, every_s: float = LOOK_EVERY_S
 ) -> AsyncIterator[Watched[T]]:
-    """Read a file, and read it again whenever it has changed, until the context is left.
+    """Read a file, and understand it again whenever it says something else, until the context is left.
 
-    A file that was put in the place of another counts as changed, also where the path is a link to it. One that is
-    wrong, or gone, is told to the log, and what the last right one said stays.
+    What it says is compared, and not when it was written: two changes within a tick of the file system's clock look
+    alike from there, and a key that is revoked must not work on. One that is wrong, or gone, is told to the log, and
+    what the last right one said stays.
 
     Raises:
         InvalidArgument: it cannot be read now, or ``read`` refuses it.
 
     """
-    stamp, value = await asyncio.to_thread(_read, path, read)
-    watched = Watched(value)
-    watching = asyncio.create_task(_watch(watched, path, read, stamp, every_s))
+    content = await asyncio.to_thread(_read, path)
+    watched = Watched(await asyncio.to_thread(_understood, path, read, content))
+    watching = asyncio.create_task(_watch(watched, path, read, content, every_s))
     try:
         yield watched
     finally:
@@ -49,44 +49,36 @@ async def open_watched(
 
 
 async def _watch(
-    watched: Watched[T], path: Path, read: Callable[[bytes], T], stamp: Stamp | None, every_s: float
+    watched: Watched[T], path: Path, read: Callable[[bytes], T], content: bytes | None, every_s: float
 ) -> None:
     said = ""
     while True:
         await asyncio.sleep(every_s)
         try:
-            now = await asyncio.to_thread(_stamp, path)
-            if now == stamp:
+            now = await asyncio.to_thread(_read, path)
+            if now == content:
                 continue
-            stamp, watched.value = await asyncio.to_thread(_read, path, read)
+            watched.value = await asyncio.to_thread(_understood, path, read, now)
         except InvalidArgument as error:
             if error.message != said:
                 _log.error("a file has become wrong: what it said before holds", path=str(path), detail=error.message)
-            said, stamp = error.message, None
+            said, content = error.message, None
         else:
-            said = ""
+            said, content = "", now
             _log.info("a file was read again", path=str(path))
 
 
-def _read(path: Path, read: Callable[[bytes], T]) -> tuple[Stamp, T]:
-    # The stamp is taken first: what changes meanwhile is read once more.
-    stamp = _stamp(path)
+def _read(path: Path) -> bytes:
     try:
-        return stamp, read(path.read_bytes())
+        return path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from error
+        reason = error.strerror or "no such file"
+        raise InvalidArgument(FieldViolation(str(path), f"cannot be read: {reason}")) from error
+
+
+def _understood(path: Path, read: Callable[[bytes], T], content: bytes) -> T:
+    try:
+        return read(content)
     except InvalidArgument as error:
         told = (FieldViolation(f"{path}: {one.field}", one.description) for one in error.violations)
         raise InvalidArgument(*told) from error
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _unreadable(path: Path, error: OSError) -> InvalidArgument:
-    return InvalidArgument(FieldViolation(str(path), f"cannot be read: {error.strerror or 'no such file'}"))
