@@ -49,7 +49,7 @@ async def open_retainer(
 ) -> AsyncIterator[Retainer]:
     """Make the retainer, and run the loops that finish what its calls left: the outbox and the operations."""
     from recallmesh.retain.consolidating import Consolidating, ConsolidationClock
-    from recallmesh.retain.consolidator import Consolidator
+    from recallmesh.retain.consolidator import Consolidator, Limits
     from recallmesh.retain.delivery import Carrier
     from recallmesh.retain.expiry import ExpiryWorker
     from recallmesh.retain.fan_out import FanOut
@@ -95,6 +95,7 @@ async def open_retainer(
             now=system_clock,
             new_id=lambda: str(uuid4()),
             consolidating=consolidating,
+            limits=Limits(again=timedelta(seconds=own.consolidation_again_s)),
         )
         for one in encodings.all
     ]

@@ -175,7 +175,7 @@ async def open_desk(
                 now=bench.clock,
                 new_id=lambda: str(UUID(int=next(ids))),
                 consolidating=consolidating,
-                limits=Limits(batch=batch),
+                limits=Limits(timedelta(seconds=30), batch),
             )
 
         own = consolidator(bench.ledger)

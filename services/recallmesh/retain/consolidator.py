@@ -61,8 +61,8 @@ class Limits:
     ``batch`` facts are one transaction; ``again`` is after how long a bank is due again whose facts the arms have not.
     """
 
+    again: timedelta
     batch: int = 32
-    again: timedelta = timedelta(seconds=30)
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Consolidator:
         now: Clock,
         new_id: Callable[[], str],
         consolidating: Consolidating,
-        limits: Limits | None = None,
+        limits: Limits,
     ) -> None:
         """Search by ``arms``, write by ``writer``."""
         self._ledger = ledger
@@ -105,7 +105,7 @@ class Consolidator:
         self._now = now
         self._new_id = new_id
         self._consolidating = consolidating
-        self._limits = limits or Limits()
+        self._limits = limits
 
     async def work(self, job: Job, progress: Progress) -> tuple[str, ...]:
         """Consolidate what is new and what is stale in the operation's bank; returns the observations written.

@@ -67,5 +67,8 @@ class RetainSettings(BaseModel, extra="forbid", frozen=True):
     """Whether new facts are consolidated into observations, in banks that do not say themselves."""
     consolidation_delay_s: float = Field(default=5.0, ge=0)
     """How long after a retain its bank is consolidated, in seconds: what comes meanwhile is consolidated with it."""
+    consolidation_again_s: float = Field(default=30.0, gt=0)
+    """How long after a consolidation its bank is consolidated once more, in seconds, if an index had yet to get some of
+    its facts, or something was away."""
     job_lease_s: float = Field(default=30.0, gt=0)
     """How long after a worker's death another takes its operation over, in seconds; one alive keeps it longer."""
