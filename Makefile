@@ -43,12 +43,14 @@ lock: $(UV) ## pin the newest versions that pyproject.toml allows
 demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
 
+LANES ?= $(shell n=$$(nproc); echo $$((n < 6 ? n + 1 : 6)))
+MARKS ?= not chart
 SERVERS := PYTHONPATH=tests:. $(BIN)/python -m store_servers
 CHART := PYTHONPATH=tests:. $(BIN)/python -m chart
 
-test: $(DEV_STAMP) ## run every test but chart-test's, with the database servers that can be had here
+test: $(DEV_STAMP) ## run every test but chart-test's, with the database servers that can be had here (LANES=1: one by one)
 	@$(CHART) helm > /dev/null || true # cold, it takes longer than a test may; without, tests say so
-	@$(SERVERS) run -- $(BIN)/python -m pytest -m "not chart"
+	@$(SERVERS) run -- $(BIN)/python -m pytest -n $(LANES) -m "$(MARKS)"
 
 test-stores: $(DEV_STAMP) ## run the tests that need a database server
 	@$(SERVERS) run -- $(BIN)/python -m pytest -m stores

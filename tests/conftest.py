@@ -1,12 +1,18 @@
-"""The meshes that whole-system tests run on, and what their processes said when a test fails."""
+"""The meshes and servers that whole-system tests run on, and what the processes said when a test fails."""
+
+import os
 
 import pytest
 import pytest_asyncio
+import servers
 import structlog
 from deployment import OPENERS, Mesh
 from hypothesis import settings
+from store_servers.__main__ import ROOT, SERVERS, say
+from store_servers.fleet import Fleet
 from stores import open_nine_on_stores
 
+pytest_plugins = ["lanes"]
 LOG_CHARS = 3000
 settings.register_profile("untimed", deadline=None, print_blob=True)
 settings.load_profile("untimed")
@@ -26,6 +32,24 @@ async def mesh(request, tmp_path_factory):
 async def diary(mesh):
     """An empty bank of the test's own."""
     return await mesh.diary()
+
+
+@pytest.fixture(scope="session")
+def own_servers(tmp_path_factory):
+    """Servers that nobody else uses, for tests that take them away or change what all users of one share.
+
+    They are started where there are some for all tests, which have fetched the programmes. Who takes this fixture is
+    named in ``lanes.OWN_SERVERS``.
+    """
+    own = Fleet(ROOT, SERVERS, say, data=tmp_path_factory.mktemp("servers"))
+    for name in own.names:
+        servers.address(name)
+    try:
+        if left_out := own.start(own.names, tied=True):
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no servers of our own: {left_out}")
+        yield own
+    finally:
+        own.stop(own.names)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,11 +5,10 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from uuid import uuid4
 import grpc
 import grpc.aio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from store_servers.process import free_port
 
 from recallmesh.client import Client, open_client
 from recallmesh.core.arm import ArmName
@@ -36,8 +36,10 @@ from recallmesh.settings import load_settings
 
 COMMAND = Path(sys.executable).with_name("recallmesh")
 SERVING = health_pb2.HealthCheckResponse.SERVING
-READY_S = 120.0
+READY_S = 300.0
 """The most that any start may take: nine processes load their models at once on two busy cores."""
+SOON = {"consolidation_delay_s": 0.5, "consolidation_again_s": 1.0}
+"""What retain leaves to others' convenience, and a test would only wait for."""
 LISTENS = re.compile(r"recallmesh serves .* on (\S+:\d+)$", re.MULTILINE)
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
 
@@ -49,12 +51,11 @@ def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago, all different."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+    """Return ports that were free a moment ago, all different; nobody who connects gets one of them meanwhile."""
+    found: dict[int, None] = {}
+    while len(found) < count:
+        found[free_port()] = None
+    return list(found)
 
 
 async def health(address: str, service: str = "") -> int | None:
@@ -210,7 +211,7 @@ async def every(read, size: int = 50) -> list:
     return rows
 
 
-async def until(true, seconds: float = 20.0):
+async def until(true, seconds: float = 60.0):
     """Wait until a question is answered with something true, and return it."""
     async with asyncio.timeout(seconds):
         while not (answer := await true()):
@@ -234,13 +235,13 @@ async def open_processes(processes: Mapping[str, Process]) -> AsyncIterator[None
 @asynccontextmanager
 async def open_in_process(folder: Path) -> AsyncIterator[Mesh]:
     data = folder / "data"
-    async with open_embedded(load_settings(data=data)) as faces:
+    async with open_embedded(load_settings(data=data, retain=SOON)) as faces:
         yield Mesh("one_process", faces, data)
 
 
 @asynccontextmanager
 async def open_served(folder: Path, environment: Mapping[str, str] | None = None) -> AsyncIterator[Mesh]:
-    process = Process(("all",), folder / "data", folder / "all.log", environment or {})
+    process = Process(("all",), folder / "data", folder / "all.log", _soon() | dict(environment or {}))
     async with open_processes({"all": process}), open_client(process.address) as faces:
         yield Mesh("one_server", faces, process.data, {"all": process})
 
@@ -256,7 +257,7 @@ async def open_nine(
     data = folder / "data"
     ports = dict(zip(Part, free_ports(len(Part)), strict=True))
     addresses = {f"RECALLMESH_{part.upper()}__ADDRESS": f"127.0.0.1:{port}" for part, port in ports.items()}
-    environment = addresses | dict(more or {})
+    environment = addresses | _soon() | dict(more or {})
     processes = {
         part.value: Process((part.value,), data, folder / f"{part}.log", environment, port)
         for part, port in ports.items()
@@ -275,6 +276,10 @@ async def open_nine(
             RemoteAdmin(await channel(Part.BANK)),
         )
         yield Mesh("nine_processes", faces, data, processes)
+
+
+def _soon() -> dict[str, str]:
+    return {f"RECALLMESH_RETAIN__{name.upper()}": str(value) for name, value in SOON.items()}
 
 
 OPENERS = {"one_process": open_in_process, "one_server": open_served, "nine_processes": open_nine}

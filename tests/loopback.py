@@ -10,7 +10,7 @@ from recallmesh.rpc.channel import Channel, open_channel
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.server import open_server
 
-READY_S = 30
+READY_S = 120
 READY_STEP_S = 0.02
 
 

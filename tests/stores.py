@@ -1,7 +1,7 @@
 """The mesh's settings for real stores: a database, a prefix and an address each, migrated and taken away afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,18 +15,19 @@ from store_servers.fleet import Fleet
 
 
 @asynccontextmanager
-async def open_stores() -> AsyncIterator[Mapping[str, str]]:
+async def open_stores(where: Callable[[str], str] = address) -> AsyncIterator[Mapping[str, str]]:
     """Make room for one mesh in every server that can be had; gives the settings that name it.
 
-    The vectors are in Qdrant only where ``RECALLMESH_TEST_QDRANT`` names one, else embedded.
+    ``where`` says where a server is. The vectors are in Qdrant only where ``RECALLMESH_TEST_QDRANT`` names one, else
+    embedded.
     """
     mark = f"test{uuid4().hex[:10]}"
-    server = sqlalchemy.make_url(address("postgres")).set(drivername="postgresql+psycopg")
+    server = sqlalchemy.make_url(where("postgres")).set(drivername="postgresql+psycopg")
     environment = {
         "RECALLMESH_LEDGER__URL": server.set(database=mark).render_as_string(hide_password=False),
-        "RECALLMESH_KEYWORD__OPENSEARCH_URL": address("opensearch"),
+        "RECALLMESH_KEYWORD__OPENSEARCH_URL": where("opensearch"),
         "RECALLMESH_KEYWORD__OPENSEARCH_PREFIX": mark,
-        "RECALLMESH_GRAPH__NEO4J_URL": address("neo4j"),
+        "RECALLMESH_GRAPH__NEO4J_URL": where("neo4j"),
     }
     await asyncio.to_thread(_on, server, f"CREATE DATABASE {mark}")
     try:
@@ -60,7 +61,7 @@ async def migrate(environment: Mapping[str, str]) -> str:
 
 
 def fleet() -> Fleet:
-    """Return the servers that ``make servers`` started, which a test may stop, pause and start again."""
+    """Return the servers that ``make servers`` started. Tests share them: only a run of its own takes one away."""
     return Fleet(ROOT, SERVERS, lambda _: None)
 
 

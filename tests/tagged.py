@@ -31,6 +31,11 @@ INDEXED = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 LANTERN = NewEntity("new:lantern", "Lantern", "lantern", "thing")
 
 
+def name_of(test: TagTest) -> str:
+    """Return a name of a tag test that is the same in every run, which the order of its sets is not."""
+    return re.sub(r"frozenset\(\{(.*?)\}\)", lambda found: "+".join(sorted(found[1].split(", "))), str(test))
+
+
 def marks(shown: object) -> set[str]:
     """Return the marks anywhere in an answer: a message, nouns, an error."""
     return set(MARK.findall(shown if isinstance(shown, str) else repr(shown)))

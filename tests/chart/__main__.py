@@ -12,7 +12,7 @@ from pathlib import Path
 from store_servers.server import Missing
 
 from chart.cluster import open_cluster
-from chart.due import has_changed, is_due, keep, packages_to_compile, run_behind
+from chart.due import has_changed, is_due, is_soon, keep, packages_to_compile, run_behind
 from chart.go import source
 from chart.kinds import define_kinds
 from chart.programmes import PROGRAMMES, Workshop
@@ -40,6 +40,8 @@ def main(args: Sequence[str] | None = None) -> int:
                 if asked.behind:
                     run_behind()
                 workshop.build()
+            case "soon":
+                return 0 if is_soon(_left(workshop)) else 1
             case "due":
                 due = is_due(_left(workshop), changed=has_changed())
                 say(due.why)
@@ -60,6 +62,7 @@ def _read(args: Sequence[str] | None) -> argparse.Namespace:
     verbs.add_parser("helm", help="print where helm is; it is built if it is not there")
     build = verbs.add_parser("build", help=f"build what is not there of {', '.join(PROGRAMMES)}")
     build.add_argument("--behind", action="store_true", help="with the time of processors that nobody else wants")
+    verbs.add_parser("soon", help="say by the exit code whether all is built in less than a minute")
     verbs.add_parser("due", help="say whether CI runs the chart's tests; 1 if not")
     verbs.add_parser("keep", help="keep that the tests passed on what is there now")
     run = verbs.add_parser("run", help="run a command (a shell) with a cluster, which KUBECONFIG names, and helm")

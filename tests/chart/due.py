@@ -32,7 +32,7 @@ class Due:
 
 def is_due(left: int | None, *, changed: bool) -> Due:
     """Decide: ``left`` packages are yet to be compiled (absent: all), and whether there is something new to test."""
-    if left is not None and left <= SOON:
+    if is_soon(left):
         return Due(runs=True, why="the chart's tests run: Go has their control plane in its cache")
     cold = "their control plane is not in Go's cache" if left is None else f"{left} packages are yet to be compiled"
     since = f"in {' and '.join(TESTED)} since they last passed"
@@ -40,6 +40,11 @@ def is_due(left: int | None, *, changed: bool) -> Due:
         return Due(runs=True, why=f"the chart's tests run: something has changed {since}; {cold}")
     why = f"the chart's tests are left out: {cold}, and nothing has changed {since} (`make chart-test` runs them)"
     return Due(runs=False, why=why)
+
+
+def is_soon(left: int | None) -> bool:
+    """Whether the programmes are there in less than a minute, with so many packages left to compile."""
+    return left is not None and left <= SOON
 
 
 def packages_to_compile() -> int | None:

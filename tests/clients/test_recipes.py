@@ -16,7 +16,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 
 from recallmesh.v1 import bank_service_pb2, recall_service_pb2, retain_service_pb2  # noqa: F401 - the same
 
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(600)]
 PAGE = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:grpcurl|ghz) .*?(?<![\\{,:])$(?=\n|\Z)", re.MULTILINE | re.DOTALL)

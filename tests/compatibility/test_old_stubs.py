@@ -24,7 +24,7 @@ from recallmesh.core.tuning import RecallTuning
 
 HERE = Path(__file__).parent
 FIRST = HERE / "first.binpb"
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -87,13 +87,13 @@ async def test_one_tenant_cannot_take_every_place_there_is():
     slow = Slow()
     async with open_bounded(slow.hosted, share=0.5, in_flight=4) as (channel, refused):
         held = [asyncio.create_task(call(channel, GET, bearer("a"))) for _ in range(2)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while slow.inside < 2:
                 await asyncio.sleep(0.01)
         error = await refusal(channel, GET, bearer("a"))
         assert type(error) is Overloaded
         other = asyncio.create_task(call(channel, GET, bearer("b")))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while slow.inside < 3:
                 await asyncio.sleep(0.01)
         slow.go.set()
@@ -130,6 +130,6 @@ async def test_a_call_that_a_client_gives_up_gives_its_place_back():
         await slow.came.wait()
         held.cancel()
         slow.go.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while isinstance(await call(channel, GET, bearer("a")), grpc.aio.AioRpcError):
                 await asyncio.sleep(0.01)

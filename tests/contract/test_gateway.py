@@ -170,7 +170,7 @@ async def test_what_is_late_is_told_and_given_up():
     async with open_gateway() as (gateway, recalling, _):
         with pytest.raises(ArmTimeout):
             await ask(gateway, "RecallService/Recall", one({"query": "slow"}), Caller("r", timeout="100"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await recalling.cancelled.wait()
 
 
@@ -200,7 +200,7 @@ async def test_to_close_a_stream_of_answers_cancels_the_call():
         method = gateway.methods["/recallmesh.v1.RecallService/RecallStream"]
         async with aclosing(gateway.call(method, one({}), CALLER)) as answers:
             assert json.loads(await anext(answers))["stage"] == "RECALL_STAGE_FUSED"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await recalling.cancelled.wait()
 
 
@@ -219,7 +219,7 @@ async def test_what_is_wrong_in_a_stream_ends_it_without_saying_that_it_was_all(
         with pytest.raises(InvalidArgument, match=r"retain\.nonsense: line 2: is no field") as caught:
             await ask(gateway, "RetainService/RetainStream", each(batch(1), b'{"retain": {"nonsense": 1}}', batch(3)))
         assert caught.value.violations[0].field == "retain.nonsense"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await retaining.ended.wait()
         assert not retaining.whole
         assert "r-3" not in retaining.came
@@ -237,7 +237,7 @@ async def test_who_stops_listening_stops_sending_without_saying_that_it_was_all(
         call = asyncio.create_task(anext(gateway.call(method, endless(), CALLER)))
         await retaining.begun.wait()
         call.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await retaining.ended.wait()
         assert not retaining.whole
 
@@ -254,8 +254,11 @@ async def test_requests_are_taken_as_the_service_has_room_for_them():
     async with open_gateway() as (gateway, _, retaining):
         retaining.room = asyncio.Semaphore(3)
         call = asyncio.create_task(ask(gateway, "RetainService/RetainStream", many()))
+        async with asyncio.timeout(30):
+            while taken < 3:  # noqa: ASYNC110 - it is what is asked for that counts itself
+                await asyncio.sleep(0.01)
         await asyncio.sleep(1)
-        assert 3 <= taken < 200
+        assert taken < 200
         for _ in range(400):
             retaining.room.release()
         assert (await call)[0]["batchCount"] == "400"

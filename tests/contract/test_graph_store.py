@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 from neo4j_bed import open_migrated
+from tagged import name_of
 
 from recallmesh.core.arm import IndexEntry, Removal
 from recallmesh.core.memory import ALL_FACT_TYPES, CausalLink, FactType, Mention
@@ -366,7 +367,7 @@ TAGGED = {
 }
 
 
-@pytest.mark.parametrize("test", [*LEAVES, *GROUPS], ids=str)
+@pytest.mark.parametrize("test", [*LEAVES, *GROUPS], ids=name_of)
 async def test_every_way_in_keeps_to_the_tag_test(store, test):
     near = tuple(Alike(name, 0.8) for name in TAGGED)
     await store.put("b1", tuple(node(name, "Hub", tags=tags) for name, tags in TAGGED.items()))

@@ -16,7 +16,7 @@ from recallmesh.keyword.dates import date_words
 from recallmesh.keyword.embedded import open_embedded_keyword_store
 from recallmesh.keyword.store import KeywordDocument, KeywordHit, KeywordQuery, KeywordStore
 
-pytestmark = [pytest.mark.stores, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(600)]
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 CONVERSATIONS = ("26", "30", "42")

@@ -264,7 +264,7 @@ async def test_a_server_that_is_away_is_told_at_once_and_one_that_is_back_is_use
 async def test_a_paused_server_holds_no_call_for_long_and_is_used_again(server, passage):
     through = replace(server, url=f"http://127.0.0.1:{passage.port}")
     await migrate_opensearch(server, ENGLISH)
-    async with open_opensearch_keyword_store(through, ENGLISH, timeout_s=0.4) as store:
+    async with open_opensearch_keyword_store(through, ENGLISH, timeout_s=1) as store:
         await store.upsert(BANK, (document("m", "harbour"),))
         passage.block()
         said = await every_call_of(store)
@@ -273,7 +273,7 @@ async def test_a_paused_server_holds_no_call_for_long_and_is_used_again(server, 
         began = time.monotonic()
         for _ in range(20):
             assert isinstance(await _said_by(store.search(KeywordQuery(BANK, "harbour"))), StoreUnavailable)
-        assert time.monotonic() - began < 10 * 0.4  # one waits at a time, the others are told
+        assert time.monotonic() - began < 10  # one waits at a time, the others are told
         passage.unblock()
         await store.check()
         assert await found(store, "harbour") == ["m"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from at_opensearch import forget_opensearch, open_at_opensearch, prefix_of
+from tagged import name_of
 
 from recallmesh.core.arm import Indexed, Removal
 from recallmesh.core.errors import StoreUnavailable
@@ -294,7 +295,7 @@ GROUPS = [
 ]
 
 
-@pytest.mark.parametrize("test", LEAVES + GROUPS, ids=str)
+@pytest.mark.parametrize("test", LEAVES + GROUPS, ids=name_of)
 async def test_tags_are_tested_as_the_core_tests_them(store, test):
     await store.upsert(BANK, tuple(document(f"m{n}", "harbour", tags=tags) for n, tags in enumerate(TAG_SETS)))
     expected = [f"m{n}" for n, tags in enumerate(TAG_SETS) if passes(test, tags)]

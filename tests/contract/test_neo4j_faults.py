@@ -3,7 +3,7 @@
 import asyncio
 import random
 import threading
-import time
+from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -26,6 +26,8 @@ pytestmark = [
 ]
 
 ABANDONED = 100
+SOON_S = 5.0
+"""What does not wait for a server that hangs takes less than this on any machine."""
 
 
 @pytest.fixture
@@ -62,11 +64,10 @@ async def test_a_call_ends_at_its_deadline_while_the_server_hangs_and_the_store_
     await store.put(bank, (node("m1"),))
     passage.block()
     for work in (lambda: ids(store, bank), lambda: store.put(bank, (node("m2"),)), store.check):
-        began = time.perf_counter()
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await work()
-        assert time.perf_counter() - began < 1.0
+        async with asyncio.timeout(SOON_S):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await work()
     passage.unblock()
     await store.put(bank, (node("m3"),))
     assert {"m1", "m3"} <= set(await ids(store, bank))
@@ -91,11 +92,9 @@ async def test_abandoned_calls_hold_no_thread_and_no_connection(store, passage, 
         threads.append(threading.active_count())
     assert threads[0] == threads[1]
     passage.unblock()
-    began = time.perf_counter()
-    assert (
-        await asyncio.gather(*(ids(store, bank) for _ in range(adapter.CONNECTIONS))) == [["m1"]] * adapter.CONNECTIONS
-    )
-    assert time.perf_counter() - began < 5.0
+    async with asyncio.timeout(SOON_S):
+        found = await asyncio.gather(*(ids(store, bank) for _ in range(adapter.CONNECTIONS)))
+    assert found == [["m1"]] * adapter.CONNECTIONS
 
 
 async def test_without_a_deadline_a_hanging_server_is_given_up_in_seconds(store, passage, bank, monkeypatch):
@@ -104,10 +103,9 @@ async def test_without_a_deadline_a_hanging_server_is_given_up_in_seconds(store,
     await store.put(bank, (node("m1"),))
     passage.block()
     for work in (lambda: ids(store, bank), lambda: store.put(bank, (node("m2"),)), store.check):
-        began = time.perf_counter()
-        with pytest.raises(StoreUnavailable, match=r"does not answer|did not finish"):
-            await work()
-        assert time.perf_counter() - began < 2.0
+        async with asyncio.timeout(SOON_S):
+            with pytest.raises(StoreUnavailable, match=r"does not answer|did not finish"):
+                await work()
     passage.unblock()
 
 
@@ -126,10 +124,9 @@ async def test_a_server_that_is_gone_is_told_at_once_and_taken_up_again_when_it_
     await store.put(bank, (node("m1"),))
     await passage.stop()
     for work in (lambda: ids(store, bank), lambda: store.put(bank, (node("m2"),)), store.check):
-        began = time.perf_counter()
-        with pytest.raises(StoreUnavailable):
-            await work()
-        assert time.perf_counter() - began < adapter.CONNECT_S
+        async with asyncio.timeout(SOON_S):
+            with pytest.raises(StoreUnavailable):
+                await work()
     await passage.start()
     await store.check()
     assert await ids(store, bank) == ["m1"]
@@ -138,11 +135,12 @@ async def test_a_server_that_is_gone_is_told_at_once_and_taken_up_again_when_it_
 async def test_a_store_opens_before_its_server_is_there_and_closes_while_it_hangs(passage):
     where = Neo4jDatabase(f"bolt://127.0.0.1:{passage.port}")
     await passage.stop()
-    async with open_neo4j_graph_store(where, random=random.random) as store:
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(open_neo4j_graph_store(where, random=random.random))
         with pytest.raises(StoreUnavailable):
             await store.check()
         await passage.start()
         await store.check()
         passage.block()
-        began = time.perf_counter()
-    assert time.perf_counter() - began < 2 * adapter.CONNECT_S
+        async with asyncio.timeout(2 * SOON_S):
+            await stack.aclose()

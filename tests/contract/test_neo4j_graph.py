@@ -2,8 +2,6 @@
 
 import asyncio
 import random
-import re
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -13,14 +11,14 @@ from neo4j.exceptions import TransientError
 from neo4j_bed import database, open_migrated
 
 from recallmesh.core.arm import IndexEntry, Removal
-from recallmesh.core.errors import NotReady, StoreUnavailable
+from recallmesh.core.errors import StoreUnavailable
 from recallmesh.core.memory import ALL_FACT_TYPES, CausalLink, FactType, Mention
 from recallmesh.core.page import PageRequest
-from recallmesh.core.store import Inspection, Migrated
+from recallmesh.core.store import Inspection
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.core.time import system_clock
-from recallmesh.graph import neo4j_reads, neo4j_schema, neo4j_writes
-from recallmesh.graph.neo4j import CONNECTIONS, Neo4jDatabase, inspect_neo4j, migrate_neo4j, open_neo4j_graph_store
+from recallmesh.graph import neo4j_reads, neo4j_writes
+from recallmesh.graph.neo4j import CONNECTIONS, Neo4jDatabase, inspect_neo4j
 from recallmesh.graph.store import Alike, LinkKind, Node, Scope
 
 pytestmark = pytest.mark.stores
@@ -241,58 +239,6 @@ async def test_work_that_the_server_asks_to_be_made_again_is_made_again_but_not_
         await store._loop.run(lambda: store._server.change(lambda change: troubled(change, failures=99)))
     assert len(attempts) == 6
     assert [row.memory_id for row in (await store.scan(bank, PageRequest())).rows] == [mid(3)]
-
-
-@asynccontextmanager
-async def another_version(session, version):
-    """Let the database have another version of the schema, or none."""
-    statement = "MATCH (s:RecallmeshSchema {part: 'graph'}) SET s.version = $version"
-    await (await session.run(statement, version=version)).consume()
-    try:
-        yield
-    finally:
-        await (await session.run(statement, version=neo4j_schema.VERSION)).consume()
-
-
-@pytest.mark.parametrize(
-    ("version", "what"), [(None, "never set up"), (0, "older"), (2, "newer version of recallmesh")]
-)
-async def test_a_database_of_another_schema_is_not_ready_and_says_what_to_do(store, session, version, what):
-    await store.check()  # so that it does not find out for itself in between
-    async with another_version(session, version):
-        with pytest.raises(NotReady, match=what):
-            await store.check()
-        with pytest.raises(NotReady, match=what):
-            await store.put("b1", (node(1),))
-        async with open_neo4j_graph_store(database(), random=random.random) as other:
-            with pytest.raises(NotReady, match=what):
-                await other.scan("b1", PageRequest())
-        (advice,) = (await inspect_neo4j(database(), random=random.random, now=system_clock)).advice
-        assert what in advice
-    await store.check()
-
-
-async def test_a_database_is_migrated_once_however_many_begin_at_once(store, session):
-    async with another_version(session, None):
-        done = await asyncio.gather(*(migrate_neo4j(database(), random=random.random) for _ in range(3)))
-        address = database().address
-        assert done == [Migrated("neo4j", address, "", "1")] * 3
-    again = await migrate_neo4j(database(), random=random.random)
-    assert again == Migrated("neo4j", address, "1", "1")
-    async with another_version(session, 2):
-        with pytest.raises(NotReady, match="newer"):
-            await migrate_neo4j(database(), random=random.random)
-    await store.check()
-
-
-async def test_a_database_says_how_it_stands(store, bank):
-    before = await inspect_neo4j(database(), random=random.random, now=system_clock)
-    await store.put(bank, (node(1), node(2)))
-    found = await inspect_neo4j(database(), random=random.random, now=system_clock)
-    assert re.fullmatch(r"\d+\.\d+\.\d+ community", found.version)
-    assert (found.schema, found.wanted, found.advice) == ("1", "1", ())
-    assert found.memories == before.memories + 2
-    assert abs(found.skew_s) < 5
 
 
 async def test_a_server_that_is_not_there_is_inspected_too():

@@ -7,7 +7,6 @@ What the port promises is in test_vectors.py. The server here is real gRPC over 
 import asyncio
 import random
 import socket
-import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -49,6 +48,8 @@ NORTH: Vector = (1.0, 0.0, 0.0)
 EAST: Vector = (0.0, 1.0, 0.0)
 DAY = datetime(2026, 8, 18, tzinfo=UTC)
 WORLD = (FactType.WORLD,)
+SOON_S = 5.0
+"""What is told at once takes less than this on any machine; a call's own time is twice as long."""
 
 
 def mid(number: int) -> str:
@@ -275,10 +276,9 @@ async def test_a_status_becomes_an_error_of_ours_and_the_drivers_words_stay_in_t
     server.failing |= dict.fromkeys(("QueryBatch", "UpdateBatch"), status)
     with structlog.testing.capture_logs() as logs:
         for work in (index.search((ask(),)), index.upsert("b1", (entry(1),))):
-            began = time.perf_counter()
-            with pytest.raises(MeshError) as raised:
-                await work
-            assert time.perf_counter() - began < 2
+            async with asyncio.timeout(SOON_S):
+                with pytest.raises(MeshError) as raised:
+                    await work
             assert isinstance(raised.value, FAILURES[status])
             assert "driver" not in raised.value.message
     told = {line["details"] for line in logs}
@@ -293,40 +293,45 @@ async def test_a_server_that_is_not_there_is_told_at_once() -> None:
         url = gone.url
     async with open_qdrant_vectors(url, **MODEL) as index:
         for work in (index.check(), index.search((ask(),)), index.upsert("b1", (entry(1),))):
-            began = time.perf_counter()
-            with pytest.raises(StoreUnavailable, match="does not answer"):
-                await work
-            assert time.perf_counter() - began < 2
+            async with asyncio.timeout(SOON_S):
+                with pytest.raises(StoreUnavailable, match="does not answer"):
+                    await work
 
 
 async def test_one_that_accepts_and_says_nothing_holds_no_call_past_its_deadline() -> None:
     # The kernel takes the connection, and nobody reads it: as of a process that was stopped (SIGSTOP).
     with socket.create_server(("127.0.0.1", 0)) as listening:
         async with open_qdrant_vectors(f"http://127.0.0.1:{listening.getsockname()[1]}", **MODEL) as index:
-            began = time.perf_counter()
-            with within(0.2), pytest.raises(ArmTimeout):
-                await index.search((ask(),))
-            assert time.perf_counter() - began < 0.5
-            with pytest.raises(StoreUnavailable):
-                await index.check()
-            assert time.perf_counter() - began < 4
+            async with asyncio.timeout(2 * SOON_S):
+                with within(0.2), pytest.raises(ArmTimeout):
+                    await index.search((ask(),))
+                with pytest.raises(StoreUnavailable):
+                    await index.check()
 
 
 async def test_a_slow_server_is_left_at_the_deadline_and_stops_its_work(
     server: LocalServer, index: VectorIndex
 ) -> None:
-    server.slow_s = 3.0
-    began = time.perf_counter()
-    with within(0.2), pytest.raises(ArmTimeout):
-        await index.search((ask(),))
-    assert time.perf_counter() - began < 0.5
+    async def given_up(count: int) -> None:
+        async with asyncio.timeout(30):
+            while server.abandoned < count:  # noqa: ASYNC110 - the server has no event of ours to set
+                await asyncio.sleep(0.01)
+
+    server.slow_s = 60.0
+    async with asyncio.timeout(SOON_S):
+        with within(1), pytest.raises(ArmTimeout):
+            await index.search((ask(),))
+    await given_up(1)
+    before = len(server.calls)
     abandoned = asyncio.create_task(index.search((ask(),)))
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(30):
+        while len(server.calls) == before:  # noqa: ASYNC110 - the same
+            await asyncio.sleep(0.01)
     abandoned.cancel()
     await asyncio.gather(abandoned, return_exceptions=True)
+    await given_up(2)
     server.slow_s = 0.0
     assert await found(index) == []
-    assert server.abandoned == 2
 
 
 async def test_after_a_restart_the_open_index_works_again(server: LocalServer) -> None:
@@ -338,7 +343,7 @@ async def test_after_a_restart_the_open_index_works_again(server: LocalServer) -
         with pytest.raises(StoreUnavailable):
             await index.search((ask(),))
         async with open_local_server(server.kept, port):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while True:
                     try:
                         assert await found(index) == [1]

@@ -158,7 +158,7 @@ async def test_the_answers_of_a_stream_are_the_same_over_the_wire_and_the_last_i
 async def test_to_close_a_stream_stops_the_reranking(opener):
     mesh = a_mesh()
     mesh.reranker.hang = True
-    async with opener(mesh) as recaller, asyncio.timeout(10):
+    async with opener(mesh) as recaller, asyncio.timeout(30):
         async with aclosing(recaller.stream(RecallRequest(REF, "what happened"))) as told:
             assert (await anext(told)).stage is RecallStage.FUSED
             await mesh.reranker.begun.wait()

@@ -120,14 +120,14 @@ async def test_a_deadline_ends_the_call_and_the_work_behind_it():
 
     async def slow(_query):
         try:
-            await asyncio.sleep(3)
+            await asyncio.sleep(60)
         finally:
             ended.set()
 
     async with open_loopback(host_arms({"keyword": OddArm(slow)})) as channel:
         with pytest.raises(ArmTimeout):
             await RemoteArm("keyword", channel, timeout_s=0.2).search(QUERY)
-        async with asyncio.timeout(0.5):
+        async with asyncio.timeout(30):
             await ended.wait()
 
 
@@ -199,7 +199,7 @@ async def test_a_cancelled_call_cancels_the_work_behind_it():
         call = asyncio.create_task(RemoteArm("keyword", channel).search(QUERY))
         await started.wait()
         call.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await ended.wait()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -335,7 +335,7 @@ async def test_500_abandoned_calls_do_no_harm():
         open_channel(f"127.0.0.1:{running.port}") as channel,
     ):
         await asyncio.gather(*(ask() for _ in range(500)))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while running.door.inside:
                 await asyncio.sleep(0.01)
         assert len(await RemoteArm("keyword", channel).search(QUERY)) == 2

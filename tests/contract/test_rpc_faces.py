@@ -429,7 +429,7 @@ async def test_operations_are_the_same_and_a_watch_that_is_left_ends(admin, regi
     states = [(await anext(watch)).state, (await anext(watch)).state]
     assert states == [OperationState.RUNNING, OperationState.SUCCEEDED]
     await watch.aclose()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not registry.done:
             await asyncio.sleep(0.01)
     assert registry.done == [("watch ended",)]

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from certificates import Authority, sides
 from deployment import free_ports
+from store_servers.__main__ import ROOT
 from store_servers.postgres import SUPERUSER, Postgres
 from store_servers.process import start_process
 from store_servers.server import Missing
@@ -25,8 +26,7 @@ from recallmesh.graph.neo4j import Neo4jDatabase, inspect_neo4j
 from recallmesh.ledger import migrate_ledger, open_ledger
 from recallmesh.vectors.qdrant import inspect_qdrant
 
-UNPACKED = Path(__file__).parents[2] / ".servers" / "postgres" / "packages"
-READY_S = 30
+READY_S = 120
 
 
 @pytest.fixture
@@ -34,11 +34,9 @@ async def encrypted(tmp_path):
     """Serve with ``ssl`` on; gives the port and the file of the authority."""
     server, folder = Postgres(), tmp_path / "postgres"
     folder.mkdir()
-    if UNPACKED.exists():
-        (folder / "packages").symlink_to(UNPACKED)
     try:
         (port,) = free_ports(1)
-        command = await asyncio.to_thread(server.prepare, folder, port)
+        command = await asyncio.to_thread(server.prepare, ROOT / server.name, folder, port)
     except Missing as missing:
         if os.environ.get("CI"):
             raise

@@ -56,7 +56,7 @@ from recallmesh.v1 import (
 )
 from recallmesh.vectors.qdrant import migrate_qdrant
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 REF = BankRef("lanterns")
 QUERY = "Where does the lantern hang?"

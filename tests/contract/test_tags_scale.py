@@ -26,7 +26,7 @@ from recallmesh.mesh import open_assembly
 from recallmesh.retain.delivery import entry_of
 from recallmesh.settings import load_settings
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 REF = BankRef("pilots")
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)

@@ -10,7 +10,7 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.recall import PartState
 from recallmesh.core.tuning import Budget, RecallTuning, TuningOrigin
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 
 async def test_a_bank_is_made_once_and_found(mesh, diary):

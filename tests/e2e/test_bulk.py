@@ -17,7 +17,7 @@ from recallmesh.core.bank import BankRef
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.page import PageRequest
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 LINES = 800

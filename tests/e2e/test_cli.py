@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 FACTORS = ("says", "place", "context", "names", "words", "length", "around", "recent", "time", "proof", "favour")
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")

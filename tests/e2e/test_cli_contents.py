@@ -12,7 +12,7 @@ from recallmesh.cli.entry import main
 from recallmesh.cli.listing import Listing, every
 from recallmesh.core.page import Page
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 LINES = (

@@ -6,7 +6,7 @@ import pytest
 
 from recallmesh.cli.entry import main
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(600)
 
 LINES = """\
 {"content": "The boat was sold.", "time": "2026-03-01T10:00:00Z", "entities": ["Alice Chen", "Bo Dahl"]}

@@ -14,7 +14,7 @@ import databases
 import pytest
 import servers
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("RECALLMESH_")}

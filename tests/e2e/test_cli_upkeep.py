@@ -15,7 +15,7 @@ from recallmesh.core.bank import Bank, BankRef
 from recallmesh.core.ledger import Ledger
 from recallmesh.ledger import open_ledger
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("RECALLMESH_")}

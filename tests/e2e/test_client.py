@@ -17,7 +17,7 @@ from recallmesh.mesh import open_embedded
 from recallmesh.settings import load_settings
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_bank_is_worked_with_by_its_own_words(mesh):
     bank = mesh.faces.bank(f"client-{uuid4().hex[:8]}")

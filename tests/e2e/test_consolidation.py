@@ -15,7 +15,7 @@ from recallmesh.core.page import PageRequest
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.core.tuning import RecallTuning
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 SHORT = "Mira moved to Bergen."
 LONG = "Mira moved to Bergen in May for a new job."

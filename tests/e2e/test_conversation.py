@@ -13,7 +13,7 @@ from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.recall import PartState
 from recallmesh.core.retain import DeliveryState, RetainItem
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 LINES = Path(__file__).with_name("conversation.jsonl").read_text(encoding="utf-8").splitlines()
 TURNS = [

@@ -9,7 +9,7 @@ from recallmesh.core.errors import DefenseBlocked
 from recallmesh.core.operation import FINISHED
 from recallmesh.core.retain import RetainItem
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 REDACT, BLOCK = DefenseAction
 WORD = "hunter2" + "!zq"

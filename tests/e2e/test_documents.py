@@ -15,7 +15,7 @@ from recallmesh.core.operation import OperationState
 from recallmesh.core.retain import RetainItem, UpdateMode
 from recallmesh.core.time import Window
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 ONE = "The tidal mill at Bréhat turns twice a day."
 TWO = "Its miller, Soazig Le Goff, learned the craft from her aunt."

@@ -45,7 +45,7 @@ async def door(served):
         yield client
 
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 
 async def ask(door, call, said, **headers):

@@ -9,7 +9,7 @@ import pytest
 from browsing import open_browser
 from door_bed import echo, open_bed
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 PAGE = Path(__file__).parents[2] / "docs/http.md"
 ASK = """async ([address, type]) => {

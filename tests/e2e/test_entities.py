@@ -15,7 +15,7 @@ from recallmesh.core.resolution import EntityQuestion
 from recallmesh.core.retain import NamedEntity
 from recallmesh.core.tags import TagLeaf, TagMode
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 NEVER = (
     ("Rune Iversen", "Rune Iversrud"),

@@ -13,7 +13,7 @@ from recallmesh.core.recall import PartState, RecallAnswer
 from recallmesh.core.retain import RetainItem
 from recallmesh.core.tuning import BoostLevel, RecallTuning
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 TURNS = [json.loads(line) for line in Path(__file__).with_name("conversation.jsonl").read_text("utf-8").splitlines()]
 CALLS = 20

@@ -11,7 +11,7 @@ from recallmesh.core.errors import InvalidArgument
 from recallmesh.core.event import FROM_THE_START, EventFilter, EventKind, WebhookDraft
 from recallmesh.core.retain import RetainItem
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 
 async def listed(mesh, diary, *kinds):

@@ -15,7 +15,7 @@ from recallmesh.core.time import Window
 from recallmesh.core.tuning import RecallTuning
 from recallmesh.tokens.bpe import BpeTokenCounter
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 QUERY = "Where does the lantern hang?"
 MUCH = {"max_tokens": 1_000_000, "chunk_tokens": 1_000_000, "source_tokens": 1_000_000, "include_entities": True}

@@ -7,7 +7,7 @@ import pytest
 
 from recallmesh.cli import main
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from recallmesh.mesh import Part
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.embedder import RemoteEmbedder
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 ALL = ("recall", "retain", "admin")
 REF = BankRef("diary")

@@ -20,7 +20,7 @@ from recallmesh.core.recall import RecallRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
 from recallmesh.core.time import Window
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 TEXT = "Rune Iversen keeps the spare key of cabin 17 under the third stone."
 PAGE = PageRequest()

@@ -9,7 +9,7 @@ import pytest
 from endpoint import complains, open_endpoint, says
 from note_taker import takes_notes
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 PNG = b"\x89PNG\r\n\x1a\n" + b"a bridge" * 100
 KEY = "sk-not-for-anyone-1234"
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")

@@ -21,7 +21,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from recallmesh.core.limits import CONTENT_BYTES
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 DOCS = Path(__file__).parents[2] / "docs" / "mcp.md"
 URL = re.compile(r"on (http://\S+)")

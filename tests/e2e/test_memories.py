@@ -10,7 +10,7 @@ from recallmesh.core.memory import MemoryState
 from recallmesh.core.tags import TagLeaf, TagMode
 from recallmesh.core.time import Window
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 TEXT = "Wen Zhou plants the quince beside the cistern."
 CHANGED = "Wen Zhou plants the medlar beside the cistern."

@@ -24,7 +24,7 @@ from recallmesh.settings import Settings, load_settings
 DIFFERING = 2
 """Questions that may be answered in another order."""
 
-pytestmark = [pytest.mark.stores, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.stores, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ async def test_while_the_server_is_away_the_rest_answers_and_later_everything_is
     parts = urlsplit(server.url)
     async with open_passage(parts.hostname, parts.port) as passage:
         through = replace(server, url=f"http://127.0.0.1:{passage.port}")
-        async with opened(settings_of(tmp_path, through, timeout_s=0.5)) as diary:
+        async with opened(settings_of(tmp_path, through, timeout_s=1.5)) as diary:
             await tell(diary)
             kept = len(MEMORIES)
             for outage in range(2):

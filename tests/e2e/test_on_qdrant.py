@@ -23,7 +23,7 @@ from recallmesh.rpc.arm import RemoteArm, host_arms
 from recallmesh.settings import Settings, load_settings
 from recallmesh.vectors.qdrant import migrate_qdrant
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(600)]
 
 
 class OtherEmbedder(HashedEmbedder):

@@ -10,7 +10,7 @@ from recallmesh.core.errors import RequestIdReused
 from recallmesh.core.operation import FINISHED, OperationKind, OperationState
 from recallmesh.core.retain import RetainItem
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 TEXT = "The archive of Oulu moved to the old salt store."
 ITEM = RetainItem((TEXT,), time=NOW)

@@ -11,7 +11,7 @@ from recallmesh.core.recall import PartState
 from recallmesh.core.tuning import MinScores, RecallTuning
 from recallmesh.tokens.bpe import BpeTokenCounter
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 FACTS = [
     "The heron nests on the weir of the upper pond.",

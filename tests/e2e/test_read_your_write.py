@@ -9,7 +9,7 @@ from recallmesh.core.arm import ArmName
 from recallmesh.core.retain import RetainItem
 from recallmesh.core.time import Window
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 PEOPLE = ("Ida Brandt", "Rune Iversen", "Samira Holm", "Tiago Lopes", "Wen Zhou")
 THINGS = ("a parcel", "the blue bicycle", "two tickets", "his umbrella", "a broken lamp", "the spare key", "old maps")

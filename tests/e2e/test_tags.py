@@ -9,7 +9,7 @@ from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, passes
 from recallmesh.core.time import Window
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 TAGGED = {
     "The first lantern hangs in the yard.": (),

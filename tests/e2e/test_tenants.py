@@ -45,7 +45,7 @@ from recallmesh.tools import BankChoice, Ports, Toolbox
 from recallmesh.tools.mcp import PATH, http_app
 from recallmesh.tools.uvicorn import serve_http
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 REF = BankRef("diary")
 SAID = "The spare key of cabin seventeen lies under the third stone."

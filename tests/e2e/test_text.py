@@ -10,7 +10,7 @@ from recallmesh.core.limits import CONTENT_BYTES, MESSAGE_BYTES
 from recallmesh.core.retain import RetainItem
 from recallmesh.tokens.bpe import BpeTokenCounter
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 CJK = {
     "しりとり": "今日は会議室でしりとりをした",

@@ -12,7 +12,7 @@ from recallmesh.core.errors import InvalidArgument
 from recallmesh.core.recall import PartState
 from recallmesh.core.time import Precision, Window
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 AHEAD = timezone(timedelta(hours=10))
 TICK = timedelta(microseconds=1)

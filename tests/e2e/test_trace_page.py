@@ -29,7 +29,7 @@ from recallmesh.core.recall import (
 )
 from recallmesh.core.tuning import RecallTuning
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 COMMAND = (sys.executable, "-c", "import sys; from recallmesh.cli import main; sys.exit(main())")
 NOW = datetime(2026, 10, 6, 7, tzinfo=UTC)

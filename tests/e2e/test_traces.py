@@ -18,7 +18,7 @@ from recallmesh.core.retain import DeliveryState, RetainItem
 from recallmesh.core.trace_context import TraceContext, tracing
 from recallmesh.mesh import Part
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 NOTE = "The password of the Nordlys is quetzalcoatl-4711."
 QUESTION = "What is the password of the Nordlys, and what happened yesterday?"

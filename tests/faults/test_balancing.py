@@ -16,7 +16,7 @@ from recallmesh.core.memory import FactType
 from recallmesh.rpc.arm import RemoteArm
 from recallmesh.rpc.channel import open_channel
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 BANK = "u1"
 ASKERS = 4

@@ -18,7 +18,7 @@ from recallmesh.core.retain import NamedEntity, RetainItem
 from recallmesh.mesh import open_assembly
 from recallmesh.settings import load_settings
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(600)]
 
 REF = BankRef("diary")
 SAID = "the embedding model was changed, and few memories have its vectors"

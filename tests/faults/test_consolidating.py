@@ -9,7 +9,7 @@ from recallmesh.core.bank import BankConfig, ConsolidationTuning
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.memory import FactType
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 KILLS = 3
 PAIRS = 60

@@ -22,7 +22,7 @@ from recallmesh.mesh import Assembly, open_assembly
 from recallmesh.models import Role
 from recallmesh.retain import outbox
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(600)
 
 COUNTED = {
     "keyword.db": ("memory",),

@@ -15,7 +15,7 @@ from recallmesh.rpc.admin import RemoteAdmin, host_admin
 from recallmesh.rpc.recaller import RemoteRecaller, host_recaller
 from recallmesh.rpc.retainer import RemoteRetainer, host_retainer
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(600)
 
 KUBERNETES = {
     "RECALLMESH_KEYWORD_PORT": "tcp://10.0.0.1:50051",

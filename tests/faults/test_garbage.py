@@ -12,7 +12,7 @@ from recallmesh.core.recall import PartState
 from recallmesh.core.retain import DeliveryState, NamedEntity, RetainItem
 from recallmesh.core.time import Window
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 TEXTS = ("The vault of Saint Olaf holds a chalice.", "The chalice was given by Duke Halvard.")
 OLAF = NamedEntity("Saint Olaf")

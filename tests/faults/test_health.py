@@ -20,7 +20,7 @@ from recallmesh.rpc.channel import open_channel
 from recallmesh.serve import open_serving
 from recallmesh.settings import Settings
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 SEARCH = "recallmesh.v1.ArmService/keyword"

@@ -16,7 +16,7 @@ from recallmesh.core.tuning import Budget, RecallTuning
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.recaller import RemoteRecaller
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 RECALLS, CANDIDATES = 32, 300
 CHECKS = 300

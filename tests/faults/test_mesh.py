@@ -4,22 +4,16 @@ import pytest
 from faults.mesh.chaos import Pace, run
 from faults.mesh.fault import Fault, How
 from faults.mesh.network import why_not
-from servers import address
-from stores import fleet
 
 BRIEF = (Fault("recall", How.PAUSED), Fault("keyword", How.KILLED), Fault("graph", How.PARTED))
 
 pytestmark = [pytest.mark.stores, pytest.mark.timeout(600)]
 
 
-async def test_what_fails_costs_its_own_part_of_an_answer_and_nothing_that_was_acknowledged(tmp_path):
+async def test_what_fails_costs_its_own_part_of_an_answer_and_nothing_that_was_acknowledged(tmp_path, own_servers):
     if reason := why_not():
         pytest.skip(reason)
-    for store in ("opensearch", "neo4j", "postgres"):
-        address(store)
-        if fleet().running(store) is None:
-            pytest.skip(f"{store} was started elsewhere: it has no wire of its own here")
-    outcome = await run(tmp_path, suffered=BRIEF, pace=Pace(hold_s=3, every_s=0.4, deadline_s=8), seed=7)
+    outcome = await run(tmp_path, own_servers, suffered=BRIEF, pace=Pace(hold_s=3, every_s=0.8, deadline_s=20), seed=7)
     assert outcome.tally.wrong == [], outcome.told()
     assert outcome.tally.retains >= 10
     _, paused, killed, parted = outcome.rows

@@ -16,7 +16,7 @@ from recallmesh.core.operation import OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 KEY = "sk-not-for-anyone-1234"
 REF = BankRef("diary")
 LARGE = picture("x" * 1_500_000)

@@ -2,8 +2,6 @@
 
 import pytest
 from faults.outage import OUTAGES, run
-from servers import address
-from stores import fleet
 
 BRIEF = tuple(outage for outage in OUTAGES if outage.how != "stopped")
 """What a server does not announce: it hangs, or is gone."""
@@ -11,12 +9,8 @@ BRIEF = tuple(outage for outage in OUTAGES if outage.how != "stopped")
 pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]
 
 
-async def test_servers_that_are_away_cost_their_own_arm_and_nothing_is_lost(tmp_path):
-    for store in {outage.store for outage in OUTAGES}:
-        address(store)
-        if fleet().running(store) is None:
-            pytest.skip(f"{store} was started elsewhere: it cannot be taken away from here")
-    outcome = await run(tmp_path, retains=150, outages=BRIEF, seed=7)
+async def test_servers_that_are_away_cost_their_own_arm_and_nothing_is_lost(tmp_path, own_servers):
+    outcome = await run(tmp_path, own_servers, retains=150, outages=BRIEF, seed=7)
     assert outcome.tally.wrong == [], outcome.told()
     assert outcome.tally.retains >= 150
     assert len(outcome.back_s) == len(BRIEF)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from contract.ledger_bed import Bed, chunk, new_bank
+from store_servers.__main__ import ROOT
 from store_servers.postgres import Postgres
 from store_servers.process import Command, Process, free_port, start_process
 from store_servers.server import Missing
@@ -71,10 +72,11 @@ def children(pid: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder, port = tmp_path_factory.mktemp("postgres"), free_port()
+    folder, port, installed = tmp_path_factory.mktemp("postgres"), free_port(), ROOT / Postgres.name
+    installed.mkdir(parents=True, exist_ok=True)
     try:
-        Postgres().install(folder)
-        command = Postgres().prepare(folder, port)
+        Postgres().install(installed)
+        command = Postgres().prepare(installed, folder, port)
     except Missing as error:
         if os.environ.get("CI"):
             pytest.fail(str(error))

@@ -16,7 +16,7 @@ from recallmesh.core.recall import PartState
 from recallmesh.core.retain import DeliveryState, RetainItem
 from recallmesh.core.time import Window
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(600)]
 
 AWAY = {PartState.UNAVAILABLE, PartState.TIMED_OUT}
 DELIVERED_S = 90.0

@@ -28,11 +28,13 @@ from recallmesh.mesh import open_assembly
 from recallmesh.settings import load_settings
 from recallmesh.vectors.qdrant import migrate_qdrant, open_qdrant_vectors
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(600)]
 
 REF = BankRef("quay")
 AWAY = {PartState.UNAVAILABLE, PartState.TIMED_OUT}
 TIMEOUT_S = 1.0
+SLACK_S = 4.0
+"""By how much an answer may be late on busy cores; without a deadline it would come after ten seconds."""
 WRITES = 400
 RETAINED_AT_ONCE = 8
 PLACES = ("yard", "barn", "mill", "chapel", "cellar", "attic", "stable", "orchard", "quay", "forge")
@@ -117,7 +119,7 @@ async def test_a_server_that_stands_still_holds_nobody_past_the_deadline_and_get
                 assert states[ArmName.KEYWORD] is PartState.OK
                 assert states[ArmName.SEMANTIC] in AWAY
                 assert states[ArmName.TEMPORAL] in AWAY
-                assert took < TIMEOUT_S + 1
+                assert took < TIMEOUT_S + SLACK_S
             told = await diary.retain(RetainItem(("A lantern hangs in the attic.",), time=NOW))
             assert {one.arm: one.state for one in told.deliveries}[ArmName.SEMANTIC] is DeliveryState.PENDING
             server.signal(signal.SIGCONT)
@@ -198,7 +200,7 @@ async def test_500_abandoned_calls_do_no_harm(tmp_path) -> None:
             ended = await asyncio.gather(*calls, return_exceptions=True)
             assert {type(one) for one in ended} == {asyncio.CancelledError}
             server.signal(signal.SIGCONT)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while True:
                     try:
                         await index.check()

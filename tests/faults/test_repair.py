@@ -22,7 +22,7 @@ from recallmesh.core.tuning import Budget
 from recallmesh.mesh import open_assembly
 from recallmesh.settings import load_settings
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 REF = BankRef("diary")
 INDEXES = ("keyword.db", "graph.db", "vectors")

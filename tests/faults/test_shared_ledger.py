@@ -21,7 +21,7 @@ from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.recaller import RemoteRecaller
 from recallmesh.rpc.retainer import RemoteRetainer
 
-pytestmark = [pytest.mark.stores, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.stores, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 RETAINERS = ("retain-1", "retain-2")
 REST = tuple(part for part in Part if part is not Part.RETAIN)

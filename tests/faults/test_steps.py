@@ -28,6 +28,7 @@ from recallmesh.core.operation import OperationState
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainAnswer, UpdateMode
 from recallmesh.core.time import system_clock
+from recallmesh.ledger import banks
 from recallmesh.mesh import open_assembly
 from recallmesh.retain import outbox
 
@@ -95,6 +96,8 @@ def _later(monkeypatch):
     for opener in (parts, retaining):
         monkeypatch.setattr(opener, "system_clock", lambda: system_clock() + timedelta(hours=1))
     monkeypatch.setattr(outbox, "RETIRE_EVERY_S", 0.05)
+    # A bank that is deleted then is taken out of the arms again after a second, and not after a minute.
+    monkeypatch.setattr(banks, "LAST_WORDS", 1 / 30)
 
 
 @asynccontextmanager
@@ -110,8 +113,7 @@ async def reopened(data: Path, *, equal: bool = True) -> AsyncIterator[Found]:
             return not await at_work(faces) and not await ledger.unretired(now) and not await ledger.outbox_lag(now)
 
         await until(settled, 60)
-        # A bank that is deleted now is taken out of the arms again after a minute.
-        yield Found(faces, await portrait(faces, equal=equal), partial(until, settled, 150))
+        yield Found(faces, await portrait(faces, equal=equal), partial(until, settled, 60))
 
 
 async def at_work(faces: Client) -> tuple:

@@ -26,7 +26,7 @@ from recallmesh.mesh import Part
 from recallmesh.rpc.channel import open_channel
 from recallmesh.rpc.recaller import RemoteRecaller
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 TEXTS = ["The vault of Saint Olaf holds a chalice.", "The chalice was given by Duke Halvard."]
 

@@ -12,7 +12,7 @@ from recallmesh.core.event import FROM_THE_START, WebhookDraft
 from recallmesh.core.page import PageRequest
 from recallmesh.core.retain import RetainItem, RetainRequest
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 REF = BankRef("b1")
 SECRET = "a secret of this test"  # noqa: S105 - it signs the posts to this test

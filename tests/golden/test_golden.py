@@ -14,7 +14,7 @@ from recallmesh.core.bank import ExtractionMode
 from recallmesh.core.retain import RetainItem
 from recallmesh.core.tuning import Budget
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(600)
 over_session = pytest.mark.asyncio(loop_scope="session")
 
 HERE = Path(__file__).parent

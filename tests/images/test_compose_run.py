@@ -16,7 +16,7 @@ from recallmesh.core.retain import RetainItem
 
 COMPOSE = Path(sys.executable).with_name("podman-compose")
 KEY = re.compile(r"\brm_\S+")
-READY_S = 120.0
+READY_S = 300.0
 SECRETS = {"POSTGRES_PASSWORD": "one", "NEO4J_PASSWORD": "two", "QDRANT_PASSWORD": "three"}
 
 pytestmark = pytest.mark.timeout(1800)

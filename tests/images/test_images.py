@@ -29,7 +29,7 @@ MODULES = {
 """Packages, and the images of one service that have them; the one of all services has every one."""
 NEVER = ("pip", "setuptools", "ensurepip", "hatchling", "uv", "pytest")
 TOOLS = ("pip", "pip3", "uv", "cc", "gcc", "g++", "make", "ld", "cargo", "git", "curl", "wget")
-READY_S = 120.0
+READY_S = 300.0
 LOOK = """
 import importlib.util, json, os, pathlib, shutil, sys
 modules, tools = json.loads(sys.argv[1])

@@ -13,7 +13,7 @@ from pathlib import Path
 from store_servers.process import Process, comes_free, free_port, start_process
 from store_servers.server import Missing, Server
 
-STARTS_WITHIN_S = 120.0
+STARTS_WITHIN_S = 300.0
 STOPS_WITHIN_S = 30.0
 FREED_WITHIN_S = 5.0
 """How long a port that was a server's may be somebody's connection, before another one is taken."""
@@ -35,9 +35,16 @@ class Running:
 class Fleet:
     """A folder with servers in it. Several processes may use one: what changes is done one after the other."""
 
-    def __init__(self, root: Path, servers: Sequence[Server], say: Callable[[str], None]) -> None:
-        """``say`` gets a line for people whenever something was done."""
-        self._root = root
+    def __init__(
+        self, root: Path, servers: Sequence[Server], say: Callable[[str], None], *, data: Path | None = None
+    ) -> None:
+        """``say`` gets a line for people whenever something was done.
+
+        Programmes are below ``root``, data and what tells of a running server below ``data`` (absent: ``root`` too):
+        so that a second fleet of the same programmes runs beside the first.
+        """
+        self._installed = root
+        self._root = data or root
         self._servers = {server.name: server for server in servers}
         self._say = say
 
@@ -50,6 +57,13 @@ class Fleet:
         """Return a server that runs, or is paused."""
         last = self._last(name)
         return last if last and last.process.is_alive else None
+
+    def address(self, name: str) -> str:
+        """Return where clients find a server that runs."""
+        one = self.running(name)
+        if one is None:
+            raise Missing(f"{name} does not run")
+        return self._servers[name].address(one.port)
 
     def variables(self) -> dict[str, str]:
         """Return what names the running servers to tests."""
@@ -66,7 +80,8 @@ class Fleet:
         with self._alone():
             wanted = [name for name in names if self.running(name) is None]
             for name in wanted:
-                self._folder(name).mkdir(parents=True, exist_ok=True)
+                for folder in (self._installed / name, self._folder(name)):
+                    folder.mkdir(parents=True, exist_ok=True)
             with ThreadPoolExecutor(len(wanted) or 1) as threads:
                 installed = dict(zip(wanted, threads.map(self._install, wanted), strict=True))
             left_out = {name: str(found) for name, found in installed.items() if isinstance(found, Missing)}
@@ -105,7 +120,7 @@ class Fleet:
 
     def _install(self, name: str) -> str | Missing:
         try:
-            return self._servers[name].install(self._folder(name))
+            return self._servers[name].install(self._installed / name)
         except Missing as missing:
             return missing
 
@@ -114,7 +129,7 @@ class Fleet:
         if last is None:
             (folder / "log").unlink(missing_ok=True)
         port = last.port if last and comes_free(last.port, FREED_WITHIN_S) else free_port()
-        command = self._servers[name].prepare(folder, port)
+        command = self._servers[name].prepare(self._installed / name, folder, port)
         process = start_process(command, folder / "log", tied=tied)
         told = json.dumps({"pid": process.pid, "born": process.born, "port": port})
         (folder / "running.json").write_text(told, encoding="utf-8")

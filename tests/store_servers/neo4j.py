@@ -48,17 +48,17 @@ class Neo4j:
     name = "neo4j"
     stop_signal = signal.SIGTERM
 
-    def install(self, folder: Path) -> str:
+    def install(self, installed: Path) -> str:
         """Fetch the jars."""
-        fetch_jars(POM, folder, find_jdk(LOWEST_JAVA, HIGHEST_JAVA))
+        fetch_jars(POM, installed, find_jdk(LOWEST_JAVA, HIGHEST_JAVA))
         return pinned(POM, "neo4j.version")
 
-    def prepare(self, folder: Path, port: int) -> Command:
+    def prepare(self, installed: Path, folder: Path, port: int) -> Command:
         """Write the configuration and return how to start it; its data come by themselves."""
         home, jdk = folder / "home", find_jdk(LOWEST_JAVA, HIGHEST_JAVA)
         (home / "conf").mkdir(parents=True, exist_ok=True)
         (home / "conf" / "neo4j.conf").write_text(CONFIGURATION.format(port=port), encoding="utf-8")
-        path = (folder / "classpath").read_text(encoding="utf-8")
+        path = (installed / "classpath").read_text(encoding="utf-8")
         return Command(
             (
                 jdk.tool("java"),

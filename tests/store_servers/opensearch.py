@@ -33,20 +33,20 @@ class OpenSearch:
         """A ``lasting`` one runs for long enough for Java's second compiler to pay, as servers do that are measured."""
         self._lasting = lasting
 
-    def install(self, folder: Path) -> str:
+    def install(self, installed: Path) -> str:
         """Fetch the jars and compile the class that starts a node."""
         version, jdk = pinned(POM, "opensearch.version"), find_jdk(LOWEST_JAVA)
-        path = fetch_jars(POM, folder, jdk)
-        if not self._is_compiled(folder):
-            self._compile(folder, jdk, path)
+        path = fetch_jars(POM, installed, jdk)
+        if not self._is_compiled(installed):
+            self._compile(installed, jdk, path)
         return version
 
-    def prepare(self, folder: Path, port: int) -> Command:
+    def prepare(self, installed: Path, folder: Path, port: int) -> Command:
         """Return how to start it; its data come by themselves."""
         jdk, home = find_jdk(LOWEST_JAVA), folder / "home"
         (home / "tmp").mkdir(parents=True, exist_ok=True)
         newer = ("--sun-misc-unsafe-memory-access=allow",) if jdk.version >= MEMORY_ACCESS_SINCE else ()
-        path = f"{folder / 'node.jar'}:{(folder / 'classpath').read_text(encoding='utf-8')}"
+        path = f"{installed / 'node.jar'}:{(installed / 'classpath').read_text(encoding='utf-8')}"
         return Command(
             (
                 jdk.tool("java"),
@@ -57,7 +57,7 @@ class OpenSearch:
                 *(() if self._lasting else ("-XX:TieredStopAtLevel=1",)),
                 # Classes as the last start had them, written at the end of the first: halves the next start.
                 "-XX:+AutoCreateSharedArchive",
-                f"-XX:SharedArchiveFile={folder / 'classes.jsa'}",
+                f"-XX:SharedArchiveFile={installed / 'classes.jsa'}",
                 *newer,
                 "-Dlog4j2.level=info",
                 "-Dlog4j2.shutdownHookEnabled=false",

@@ -29,7 +29,7 @@ ANSWERS_WITHIN_S = 5.0
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
-    "max_connections": "200",
+    "max_connections": "500",
     "shared_buffers": "64MB",
     # A killed server loses nothing by these, only a machine that loses its power.
     "fsync": "off",
@@ -44,19 +44,19 @@ class Postgres:
     name = "postgres"
     stop_signal = signal.SIGINT
 
-    def install(self, folder: Path) -> str:
+    def install(self, installed: Path) -> str:
         """Find the programmes, or unpack Debian's packages."""
-        if _find_programmes(folder) is None:
-            _unpack_packages(folder)
-        programmes = _programmes(folder)
+        if _find_programmes(installed) is None:
+            _unpack_packages(installed)
+        programmes = _programmes(installed)
         if _owner() is not None and shutil.which("setpriv") is None:
             raise Missing("setpriv is needed, to run PostgreSQL as another user than root: apt-get install util-linux")
-        told = _run(programmes, _libraries(folder), "postgres", "--version")
+        told = _run(programmes, _libraries(installed), "postgres", "--version")
         return re.sub(r"^\D*([\d.]+).*$", r"\1", told.strip())
 
-    def prepare(self, folder: Path, port: int) -> Command:
+    def prepare(self, installed: Path, folder: Path, port: int) -> Command:
         """Make a cluster, if there is none, and return how to start it."""
-        programmes, libraries, owner = _programmes(folder), _libraries(folder), _owner()
+        programmes, libraries, owner = _programmes(installed), _libraries(installed), _owner()
         home = _home(folder, owner)
         # Of a killed one that nobody has buried yet: to PostgreSQL it still runs.
         (home / "postmaster.pid").unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """A server's process: started in a session of its own, found again by a file, stopped for certain."""
 
 import os
+import random
 import select
 import shutil
 import signal
@@ -12,6 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+CONNECTIONS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""Which ports the kernel gives to whoever connects, or asks for any."""
+LOWEST_PORT = 10_000
+"""Below are those of services that a machine may have."""
 PARENT_GONE = "TERM"
 """What a tied server gets from the kernel when what started it dies, however that was."""
 
@@ -98,7 +103,12 @@ def start_process(command: Command, log: Path, *, tied: bool, gone: str = PARENT
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on now."""
+    """Return a port of loopback that nobody listens on now, and that no connection gets while its server is away."""
+    first = int(CONNECTIONS.read_text(encoding="ascii").split()[0]) if CONNECTIONS.exists() else 0
+    while first > LOWEST_PORT:
+        port = random.randrange(LOWEST_PORT, first)
+        if is_free(port):
+            return port
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

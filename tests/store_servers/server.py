@@ -12,7 +12,7 @@ class Missing(Exception):
 
 
 class Server(Protocol):
-    """One kind of server. ``folder`` is its own, below ``.servers``."""
+    """One kind of server. ``installed`` is the folder of its programme, ``folder`` that of its data; often the same."""
 
     @property
     def name(self) -> str:
@@ -24,7 +24,7 @@ class Server(Protocol):
         """What asks it to end at once, but in order."""
         ...
 
-    def install(self, folder: Path) -> str:
+    def install(self, installed: Path) -> str:
         """Fetch what is not there yet, and return the version.
 
         Raises:
@@ -33,7 +33,7 @@ class Server(Protocol):
         """
         ...
 
-    def prepare(self, folder: Path, port: int) -> Command:
+    def prepare(self, installed: Path, folder: Path, port: int) -> Command:
         """Lay out its data, if there are none, and return how to start it."""
         ...
 

@@ -67,14 +67,14 @@ async def test_the_whole_of_a_body_has_a_bound():
 async def test_a_client_that_leaves_after_its_body_is_gone():
     one = body(b"{}")
     assert await one.whole(10) == b"{}"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await one.gone()
 
 
 async def test_a_body_that_breaks_off_is_never_taken_for_a_whole_one():
     one = body(b'{"half', leaves=True)
     reading = asyncio.create_task(one.whole(100))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await one.gone()
     assert not reading.done()
     reading.cancel()
@@ -83,5 +83,5 @@ async def test_a_body_that_breaks_off_is_never_taken_for_a_whole_one():
 async def test_what_is_not_read_does_not_hide_that_the_client_left():
     one = body(b"x")
     one.skip()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await one.gone()

@@ -67,7 +67,7 @@ async def test_two_that_wait_for_each_other_both_come_to_their_end(kept):
             add = text("UPDATE kept SET said = said || :word WHERE id = :id")
             connection.execute(add, {"id": first, "word": "x"})
             if len(runs) <= 2:
-                met.wait(5)
+                met.wait(30)
             connection.execute(add, {"id": second, "word": "x"})
 
         return work
@@ -88,7 +88,7 @@ async def test_who_waits_for_another_too_long_may_try_again(kept):
         enough.wait(10)
 
     holding = asyncio.create_task(kept.write(hold))
-    await asyncio.to_thread(holds.wait, 5)
+    await asyncio.to_thread(holds.wait, 30)
     with pytest.raises(ConflictingWrite, match="busy with other writes"):
         await kept.write(lambda connection: connection.execute(text("UPDATE kept SET said = 'late'")))
     enough.set()
@@ -158,16 +158,16 @@ async def test_who_gives_up_leaves_a_transaction_that_ends_alone_and_is_not_comp
     def work(connection) -> None:
         connection.execute(text("UPDATE kept SET said = 'kept'"))
         begun.set()
-        enough.wait(5)
+        enough.wait(30)
 
     def fail(_connection) -> None:
         begun.set()
-        enough.wait(5)
+        enough.wait(30)
         raise NotReady("for a reason")
 
     for given_up in (work, fail):
         writing = asyncio.create_task(kept.write(given_up))
-        await asyncio.to_thread(begun.wait, 5)
+        await asyncio.to_thread(begun.wait, 30)
         writing.cancel()
         begun.clear()
     enough.set()
@@ -192,11 +192,11 @@ async def test_a_reader_sees_one_moment(kept):
     def twice(connection) -> list[str]:
         seen = said(connection)
         looked.set()
-        changed.wait(5)
+        changed.wait(30)
         return seen + said(connection)
 
     reading = asyncio.create_task(kept.read(twice))
-    await asyncio.to_thread(looked.wait, 5)
+    await asyncio.to_thread(looked.wait, 30)
     await kept.write(lambda connection: connection.execute(text("UPDATE kept SET said = 'new'")))
     changed.set()
     assert await reading == [""] * 4

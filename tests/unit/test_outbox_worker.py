@@ -203,6 +203,6 @@ async def test_a_delivery_whose_bank_is_deleted_is_cut_short(tmp_path):
         working = asyncio.create_task(outbox.drain(ArmName.GRAPH))
         await slow.at_work.wait()
         await bench.ledger.delete_bank(bench.bank.ref, (ArmName.GRAPH,), system_clock())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await working
         assert slow.stored == []

@@ -47,19 +47,22 @@ async def test_what_the_work_raises_is_raised_to_the_caller():
 
 
 async def test_to_give_up_a_call_ends_its_work():
-    ended = threading.Event()
+    begun, ended = threading.Event(), threading.Event()
 
     async def work():
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
             ended.set()
 
     async with open_own_loop("beside") as loop:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await loop.run(work)
-        assert await asyncio.to_thread(ended.wait, 5)
+        call = asyncio.create_task(loop.run(work))
+        assert await asyncio.to_thread(begun.wait, 30)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert await asyncio.to_thread(ended.wait, 30)
 
 
 async def test_closing_ends_what_is_under_way_and_takes_no_more():

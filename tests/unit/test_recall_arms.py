@@ -163,7 +163,7 @@ async def test_an_arm_that_fails_costs_its_hits_alone(arm, error, state):
 
 async def test_an_arm_beyond_its_share_of_the_deadline_times_out_and_is_stopped():
     slow = FakeArm(hang=True)
-    with within(0.2):
+    with within(1):
         answer = await mesh(arms=four_arms(graph=slow)).recall()
     assert states(answer)[G] is PartState.TIMED_OUT
     assert slow.cancelled == 1
@@ -188,7 +188,7 @@ async def test_no_embedder_at_all_is_told_as_disabled():
 
 
 async def test_an_embedder_that_hangs_leaves_time_for_the_others():
-    with within(0.2):
+    with within(1):
         answer = await mesh(embedder=FakeEmbedder(hang=True)).recall()
     assert part(answer, "embedder").state is PartState.TIMED_OUT
     assert states(answer)[K] is states(answer)[G] is PartState.OK

@@ -41,7 +41,7 @@ def without(arm: ArmName) -> dict[ArmName, FakeArm]:
 async def test_each_arm_in_turn_may_hang(arm):
     slow = FakeArm(hang=True)
     quiet = await mesh(arms=without(arm)).recall(window=LAST_WEEK)
-    with within(0.3):
+    with within(1):
         answer = await mesh(arms=four_arms(**{arm: slow})).recall(window=LAST_WEEK)
     assert states(answer).pop(arm) is PartState.TIMED_OUT
     assert [state for one, state in states(answer).items() if one is not arm] == [PartState.OK] * 3
@@ -87,7 +87,7 @@ async def test_each_arm_in_turn_may_talk_nonsense(arm, found, reranking):
     ids=["down", "slow"],
 )
 async def test_without_the_embedder_the_words_and_the_names_answer(embedder):
-    with within(0.4):
+    with within(1):
         answer = await mesh(embedder=embedder).recall(window=LAST_WEEK)
     assert part(answer, "embedder").state in {PartState.UNAVAILABLE, PartState.TIMED_OUT}
     assert states(answer) == {

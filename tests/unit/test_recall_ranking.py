@@ -63,7 +63,7 @@ async def test_a_reranker_that_fails_leaves_rrfs_order_and_is_reported(error, st
 
 
 async def test_a_reranker_that_hangs_times_out():
-    with within(0.2):
+    with within(1):
         answer = await mesh(reranker=FakeReranker(hang=True)).recall()
     assert numbers(answer) == RRF_ORDER
     assert part(answer, "reranker").state is PartState.TIMED_OUT

@@ -89,7 +89,7 @@ async def test_until_it_can_be_opened_every_call_says_why_and_then_every_call_go
                 await getattr(stood, name)(*given)
         assert opening.index.asked == []
         opening.failures = [None]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await _fails(stood):
                 await asyncio.sleep(0.001)
         opening.index.asked.clear()
@@ -111,7 +111,7 @@ async def _fails(stood):
 async def test_the_log_names_the_file_the_cause_and_the_remedy_once_for_each_reason():
     opening = Opening(BROKEN, BROKEN, BROKEN, StoreUnavailable("another reason"), None)
     with capture_logs() as logs:
-        async with open_or_stand_by(opening, StandbyArm, FILES, **QUICK) as arm, asyncio.timeout(10):
+        async with open_or_stand_by(opening, StandbyArm, FILES, **QUICK) as arm, asyncio.timeout(30):
             while await _fails(arm):
                 await asyncio.sleep(0.001)
     assert [(log["log_level"], log["path"]) for log in logs] == [
@@ -150,7 +150,7 @@ async def test_a_file_that_another_process_has_locked_is_no_bad_file(tmp_path):
 
 async def test_one_that_turns_out_to_be_of_another_model_says_that():
     opening = Opening(BROKEN, EmbeddingMismatch("384 dimensions, not 7"))
-    async with open_or_stand_by(opening, StandbyVectors, FILES, **QUICK) as vectors, asyncio.timeout(10):
+    async with open_or_stand_by(opening, StandbyVectors, FILES, **QUICK) as vectors, asyncio.timeout(30):
         while await _fails_otherwise(vectors):
             await asyncio.sleep(0.001)
 

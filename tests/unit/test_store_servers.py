@@ -31,10 +31,10 @@ class Small:
         self.name = name
         self._line = line
 
-    def install(self, folder):  # noqa: ARG002 - the port names it
+    def install(self, installed):  # noqa: ARG002 - the port names it
         return "1.0"
 
-    def prepare(self, folder, port):
+    def prepare(self, installed, folder, port):  # noqa: ARG002 - the port names it
         (folder / "home").mkdir(exist_ok=True)
         return Command((sys.executable, "-c", self._line, str(port)))
 
@@ -52,7 +52,7 @@ class Small:
 class Unobtainable(Small):
     """One whose parts are not on this machine."""
 
-    def install(self, folder):  # noqa: ARG002 - the port names it
+    def install(self, installed):  # noqa: ARG002 - the port names it
         raise Missing("a steam engine is needed: buy one")
 
 

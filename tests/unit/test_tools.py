@@ -609,7 +609,7 @@ async def test_a_call_that_is_cancelled_stops_its_work(agent):
             finally:
                 left.set()
 
-    async with asyncio.timeout(10), agent(Slow()).connected() as client:
+    async with asyncio.timeout(30), agent(Slow()).connected() as client:
         call = asyncio.create_task(client.call_tool("recall", {"query": "q"}))
         await entered.wait()
         call.cancel()

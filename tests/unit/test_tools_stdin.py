@@ -21,7 +21,7 @@ def pipe():
 async def read_all(descriptor):
     lines = Lines(descriptor)
     lines.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return [line async for line in lines]
 
 

@@ -69,4 +69,4 @@ async def test_a_caller_that_is_cancelled_as_its_turn_comes_gives_it_back():
     turns.give_back(large=True)
     gone.cancel()
     await asyncio.gather(gone, return_exceptions=True)
-    await asyncio.wait_for(turns.take(large=True), 5)
+    await asyncio.wait_for(turns.take(large=True), 30)

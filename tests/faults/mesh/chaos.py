@@ -23,6 +23,8 @@ from faults.mesh.network import why_not
 from faults.mesh.topology import Mesh, open_mesh
 from faults.outage import say
 from faults.soak import REF, Served, Tally, Writer, compare, insist, is_settled
+from store_servers.fleet import Fleet
+from stores import fleet
 
 from recallmesh.telemetry.log import set_up_logging
 
@@ -104,11 +106,11 @@ class Outcome:
         return "\n".join((*lines, *self.tally.wrong[:20]))
 
 
-async def run(folder: Path, *, suffered: Sequence[Fault], pace: Pace, seed: int) -> Outcome:
+async def run(folder: Path, servers: Fleet, *, suffered: Sequence[Fault], pace: Pace, seed: int) -> Outcome:
     """Let these faults come and go, one after the other; then compare what is there with what was acknowledged."""
     began, tally, load = time.monotonic(), Tally(), []
     shared: dict[str, list[str]] = defaultdict(list)
-    async with open_mesh(folder) as mesh:
+    async with open_mesh(folder, servers) as mesh:
         served = Served(folder)
         served.ready.set()
         await mesh.faces.admin.create_bank(REF)
@@ -200,7 +202,7 @@ def main() -> int:
     wanted = faults(lambda fault: any(part in str(fault) for part in words.only.split(",")))
     with tempfile.TemporaryDirectory() as folder:
         place = words.keep or Path(folder)
-        outcome = asyncio.run(run(place, suffered=wanted, pace=Pace(words.hold), seed=words.seed))
+        outcome = asyncio.run(run(place, fleet(), suffered=wanted, pace=Pace(words.hold), seed=words.seed))
     sys.stdout.write(outcome.told() + "\n")
     return int(bool(outcome.tally.wrong))
 

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from faults.mesh.topology import STORES, Mesh
 from faults.outage import Outage
-from stores import fleet
 
 from recallmesh.mesh import Part
 
@@ -41,7 +40,7 @@ class Fault:
             case How.PARTED:
                 await mesh.places[self.who].cut()
             case _ if self.who in STORES:
-                await Outage(self.who, self.how).begin(fleet())
+                await Outage(self.who, self.how).begin(mesh.servers)
             case How.KILLED:
                 await mesh.members[self.who].kill()
             case How.PAUSED:
@@ -54,7 +53,7 @@ class Fault:
             case How.PARTED:
                 await mesh.places[self.who].mend()
             case _ if self.who in STORES:
-                await Outage(self.who, self.how).end(fleet())
+                await Outage(self.who, self.how).end(mesh.servers)
             case How.KILLED:
                 await mesh.members[self.who].start()
             case How.PAUSED:

@@ -13,6 +13,7 @@ from deployment import SERVING, clean_environment, health, until
 from faults.mesh import relay
 from faults.mesh.hosting import PORT, Member, Nursery, inherited
 from faults.mesh.network import Network, Place, open_network
+from store_servers.fleet import Fleet
 from stores import open_stores
 
 from recallmesh.client import Client
@@ -35,7 +36,7 @@ STORES = {
     "neo4j": "RECALLMESH_GRAPH__NEO4J_URL",
     "postgres": "RECALLMESH_LEDGER__URL",
 }
-READY_S = 180.0
+READY_S = 300.0
 FOUND_S = 2.5
 """After which a channel has tried again to reach who was away, seconds."""
 
@@ -46,6 +47,7 @@ class Mesh:
 
     members: Mapping[str, Member]
     places: Mapping[str, Place]
+    servers: Fleet
     faces: Client
 
     async def is_back(self, name: str) -> None:
@@ -56,11 +58,11 @@ class Mesh:
 
 
 @asynccontextmanager
-async def open_mesh(folder: Path) -> AsyncIterator[Mesh]:
-    """Start the mesh, wait until all of it is ready, and end it."""
+async def open_mesh(folder: Path, servers: Fleet) -> AsyncIterator[Mesh]:
+    """Start the mesh on these servers, wait until all of it is ready, and end it."""
     async with AsyncExitStack() as stack:
         network = await stack.enter_async_context(open_network())
-        stores = await _wired(network, await stack.enter_async_context(open_stores()), stack)
+        stores = await _wired(network, await stack.enter_async_context(open_stores(servers.address)), stack)
         names = {f"{part}{copy}": part for part in Part for copy in (("", "-2") if part in TWICE else ("",))}
         places = {name: await network.place(name) for name in names}
         targets = {
@@ -90,7 +92,7 @@ async def open_mesh(folder: Path) -> AsyncIterator[Mesh]:
             RemoteRetainer(await channel(Part.RETAIN)),
             RemoteAdmin(await channel(Part.BANK)),
         )
-        yield Mesh(members, network.places, faces)
+        yield Mesh(members, network.places, servers, faces)
 
 
 def _authenticated(folder: Path) -> tuple[str, dict[str, str]]:
