@@ -398,23 +398,32 @@ async def test_a_door_in_front_of_nothing_lives_is_not_ready_and_says_so(tmp_pat
 async def test_a_process_with_a_door_leaves_without_losing_a_call(tmp_path):
     process = Process(("all", "door"), tmp_path / "data", tmp_path / "door.log", ANY_PORT)
     async with open_processes({"door": process}), open_client(door_of(process)) as client:
-        bank = await diary(client)
+        bank, leaves = await diary(client), asyncio.Event()
         listening = asyncio.create_task(
-            client.post("/recallmesh.v1.RetainService/RetainBulk", content=_paced(bank), headers=LINES)
+            client.post("/recallmesh.v1.RetainService/RetainBulk", content=_paced(bank, leaves), headers=LINES)
         )
-        await asyncio.sleep(0.5)
+        await until(lambda: _kept(client, bank))
         process.signal(signal.SIGTERM)
         await until(lambda: _refused(client))
+        leaves.set()
         told = events((await listening).text)
         assert told[-1] == ("end", {})
         assert [one["requestId"] for kind, one in told if kind == "message"] == [f"line-{n}" for n in range(5)]
         assert await process.left() == 0
 
 
-async def _paced(bank):
+async def _paced(bank, leaves):
+    """Give lines, of which the last ones come when the process leaves."""
     for number in range(5):
         yield line(bank, number)
-        await asyncio.sleep(0.4)
+        if number == 1:
+            await leaves.wait()
+
+
+async def _kept(client, bank):
+    """Tell whether any line has come."""
+    told = await ask(client, "MemoryService/ListMemories", {"bankId": bank})
+    return told.json().get("memories")
 
 
 async def _refused(client):

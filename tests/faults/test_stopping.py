@@ -15,6 +15,7 @@ from deployment import (
     open_in_process,
     open_processes,
     open_served,
+    until,
 )
 
 from recallmesh.client import open_client
@@ -98,13 +99,18 @@ async def _ask_while_it_leaves(diary, first, second):
                 counts[worker] += 1
 
         asking = [asyncio.create_task(ask(worker)) for worker in range(len(counts))]
-        await asyncio.sleep(1)
+        await until(lambda: _all_asked(counts, 5))
         second.signal(signal.SIGTERM)
         assert await second.left() == 0
-        await asyncio.sleep(0.5)
+        before = min(counts)
+        await until(lambda: _all_asked(counts, before + 3))
         stop.set()
         errors += [error for error in await asyncio.gather(*asking, return_exceptions=True) if error is not None]
     return counts, errors
+
+
+async def _all_asked(counts, times):
+    return min(counts) > times
 
 
 async def test_a_process_that_waits_for_another_stops_when_it_is_told(tmp_path):
