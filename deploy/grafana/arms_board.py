@@ -1,7 +1,9 @@
 """The four arms and the two models, where they are."""
 
 from load_row import OWN
-from panel import Panel, Query, Row, chosen, quantile, rate
+from panel import Panel, Query, Row, chosen, mean, quantile, rate
+
+KNOWN = 'state="known"'
 
 ROWS: tuple[Row, ...] = (
     (
@@ -82,6 +84,23 @@ ROWS: tuple[Row, ...] = (
                 (
                     Query(quantile(0.95, "model_run_seconds", "part"), "{{part}}: in the model"),
                     Query(quantile(0.95, "model_wait_seconds", "part"), "{{part}}: waiting"),
+                ),
+            ),
+            Panel(
+                "Texts at once, mean",
+                "1 where each is by itself; the rest is what batches make of concurrent calls.",
+                "short",
+                (Query(mean("model_together_texts", "part"), "{{part}}"),),
+            ),
+            Panel(
+                "Answers that were remembered",
+                "The share of the queries and pairs that the model was not asked.",
+                "percentunit",
+                (
+                    Query(
+                        f"{rate('model_remembered_total', 'part', KNOWN)} / {rate('model_remembered_total', 'part')}",
+                        "{{part}}",
+                    ),
                 ),
             ),
             Panel(

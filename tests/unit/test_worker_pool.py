@@ -9,7 +9,7 @@ import pytest
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import ArmTimeout, Overloaded, StoreUnavailable
 from recallmesh.onnx.lane import OLDEST_TURN
-from recallmesh.onnx.pool import URGENT_RUN, WorkerPool, open_pool
+from recallmesh.onnx.pool import URGENT_RUN, Batching, WorkerPool, open_pool
 
 
 class Gate:
@@ -195,10 +195,13 @@ async def test_closing_fails_what_waits_and_refuses_what_comes():
 async def test_a_watch_is_told_who_waits_how_long_and_how_long_the_work_took():
     class Watch:
         def __init__(self):
-            self.waiting, self.items = [], []
+            self.waiting, self.items, self.runs = [], [], []
 
         def queued(self, waiting):
             self.waiting.append(waiting)
+
+        def ran(self, together):
+            self.runs.append(together)
 
         def done(self, waited_s, ran_s):
             self.items.append((waited_s, ran_s))
@@ -212,6 +215,109 @@ async def test_a_watch_is_told_who_waits_how_long_and_how_long_the_work_took():
     await running
     assert watch.waiting[-1] == 0
     assert len(watch.items) == 5
+    assert watch.runs == [1] * 5
     assert all(waited > 0 and ran > 0 for waited, ran in watch.items)
     assert watch.items[-1][0] > watch.items[0][0]
     await pool.close()
+
+
+class Together:
+    """Work on several items that waits until it is let through, and remembers what came together."""
+
+    def __init__(self):
+        self.seen = []
+        self._open = threading.Event()
+
+    def work(self, items):
+        assert self._open.wait(10)
+        self.seen.append(list(items))
+        if "broken" in items:
+            raise StoreUnavailable("broken")
+        return [len(item) for item in items]
+
+    def open(self):
+        self._open.set()
+
+
+async def test_the_items_of_concurrent_requests_are_worked_on_together_the_longest_first():
+    together = Together()
+    async with open_pool("test", threads=1, queue=100, batching=Batching(4)) as pool:
+        first = asyncio.create_task(pool.run_together(together.work, ["first"], size=len))
+        await asyncio.sleep(0)
+        calls = [
+            asyncio.create_task(pool.run_together(together.work, texts, size=len))
+            for texts in (["a", "aaa"], ["bb"], ["cccc", "c", "cc"])
+        ]
+        await asyncio.sleep(0)
+        together.open()
+        assert await first == (5,)
+        assert await asyncio.gather(*calls) == [(1, 3), (2,), (4, 1, 2)]
+    assert together.seen == [["first"], ["bb", "aaa", "a", "cccc"], ["cc", "c"]]
+
+
+async def test_without_batches_each_item_is_worked_on_by_itself():
+    together = Together()
+    together.open()
+    async with open_pool("test", threads=1, queue=100) as pool:
+        assert await pool.run_together(together.work, ["a", "bb"], size=len) == (1, 2)
+    assert together.seen == [["a"], ["bb"]]
+
+
+async def test_different_work_is_not_done_together():
+    one, other = Together(), Together()
+    one.open()
+    async with open_pool("test", threads=1, queue=100, batching=Batching(8)) as pool:
+        calls = [
+            asyncio.create_task(pool.run_together(work, ["a"], size=len)) for work in (one.work, other.work, one.work)
+        ]
+        await asyncio.sleep(0)
+        other.open()
+        await asyncio.gather(*calls)
+    assert [len(batch) for batch in one.seen + other.seen] == [1, 1, 1]
+
+
+async def test_what_one_request_breaks_the_others_have_done_again():
+    together = Together()
+    async with open_pool("test", threads=1, queue=100, batching=Batching(8)) as pool:
+        first = asyncio.create_task(pool.run_together(together.work, ["first"], size=len))
+        await asyncio.sleep(0)
+        calls = [
+            asyncio.create_task(pool.run_together(together.work, texts, size=len))
+            for texts in (["a", "aa"], ["broken"], ["bbb"])
+        ]
+        await asyncio.sleep(0)
+        together.open()
+        await first
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert answers[::2] == [(1, 2), (3,)]
+    assert isinstance(answers[1], StoreUnavailable)
+
+
+async def test_an_item_waits_for_others_as_long_as_it_was_said_and_no_longer_than_until_the_batch_is_full():
+    together = Together()
+    together.open()
+    async with open_pool("test", threads=1, queue=100, batching=Batching(2, wait_s=3600.0)) as pool:
+        waiting = asyncio.create_task(pool.run_together(together.work, ["a"], size=len))
+        await asyncio.sleep(0)
+        assert pool.waiting == 1
+        assert await pool.run_together(together.work, ["bb"], size=len) == (2,)
+        assert await waiting == (1,)
+    async with open_pool("test", threads=1, queue=100, batching=Batching(2, wait_s=0.01)) as pool:
+        assert await pool.run_together(together.work, ["ccc"], size=len) == (3,)
+    assert [sorted(batch) for batch in together.seen] == [["a", "bb"], ["ccc"]]
+
+
+async def test_a_cancelled_request_does_not_end_those_it_shares_a_batch_with():
+    together = Together()
+    async with open_pool("test", threads=1, queue=100, batching=Batching(8)) as pool:
+        first = asyncio.create_task(pool.run_together(together.work, ["first"], size=len))
+        await asyncio.sleep(0)
+        leaving, staying = (
+            asyncio.create_task(pool.run_together(together.work, texts, size=len)) for texts in (["a"], ["bb"])
+        )
+        await asyncio.sleep(0)
+        together.open()
+        await first
+        leaving.cancel()
+        assert await staying == (2,)
+        assert leaving.cancelled() or leaving.done()

@@ -56,6 +56,15 @@ class EmbedderSettings(BaseModel, extra="forbid", frozen=True):
     queue: int = Field(default=4096, ge=1)
     """How many texts may wait, queries and passages counted apart; beyond it calls are refused as overloaded."""
 
+    batch_size: int = Field(default=1, ge=1, le=256)
+    """How many texts are computed together, those of concurrent calls too, the longest first. 1: each by itself. More
+    is for a GPU and a model in float32 or float16: in int8 equal texts would no longer have equal vectors
+    (docs/adr/0055-the-cost-of-reading.md)."""
+
+    batch_wait_ms: float = Field(default=0.0, ge=0, le=1000)
+    """Milliseconds that a text waits for others to be computed with, at most. 0: none does, and batches are of what
+    came while the model was at work."""
+
     cached_queries: int = Field(default=256, ge=0)
     """How many queries' vectors are remembered, about 12 KB each. 0: none."""
 

@@ -1,8 +1,8 @@
 """Cutting a text that is too long for the model into passages that overlap."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recallmesh.onnx.row import Row
 from recallmesh.onnx.text import well_formed
 
 if TYPE_CHECKING:
@@ -10,14 +10,6 @@ if TYPE_CHECKING:
 
 OVERLAP = 4
 """Neighbouring passages share one part in so many: a sentence on the border is whole in one of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """What the model reads in one run: the query and one passage."""
-
-    ids: list[int]
-    type_ids: list[int]
 
 
 class Pairing:
@@ -30,16 +22,16 @@ class Pairing:
         room = window - len(self._query) - tokenizer.num_special_tokens_to_add(is_pair=True)
         self._size = min(room, passage)
 
-    def pairs(self, text: str) -> tuple[Pair, ...]:
+    def pairs(self, text: str) -> tuple[Row, ...]:
         """Return a text's passages with the query: one if it fits, else several that cover all of it."""
         whole = self._tokenizer.encode(well_formed(text), add_special_tokens=False)
         if len(whole) > self._size:
             whole.truncate(self._size, stride=self._size // OVERLAP)
         return tuple(self._pair(passage) for passage in (whole, *whole.overflowing))
 
-    def _pair(self, passage: "Encoding") -> Pair:
+    def _pair(self, passage: "Encoding") -> Row:
         both = self._tokenizer.post_process(self._query, passage)
-        return Pair(both.ids, both.type_ids)
+        return Row(both.ids, both.type_ids)
 
 
 def _shortened(tokenizer: "Tokenizer", query: str, most: int) -> "Encoding":

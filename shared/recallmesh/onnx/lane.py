@@ -3,7 +3,7 @@
 import asyncio
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import count
@@ -17,18 +17,34 @@ MEMORY = 32
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One request's items: those still waiting, those in the threads, and the results so far."""
+    """One request's items: those still waiting, those in the threads, and the results so far.
 
-    work: Callable[[Any], Any]
+    ``most`` of its items are worked on at once; with those of other requests too, where these have an equal ``work``
+    and it ``joins``.
+    """
+
+    work: Callable[[Sequence[Any]], Sequence[Any]]
     waiting: deque[tuple[int, Any]]
     results: list[Any]
     left: int
     done: asyncio.Future[None]
     since: float = 0.0
     """When it came, on the pool's clock."""
-    running: set[Future[tuple[Any, float, float]]] = field(default_factory=set)
+    most: int = 1
+    joins: bool = False
+    running: set[Future[Any]] = field(default_factory=set)
+    """Its turns in the threads that it has for itself."""
     place: tuple[int, int] = (0, 0)
     """Its size and its number: the order in which jobs are served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item, the request that it belongs to, and its place there."""
+
+    job: Job
+    index: int
+    item: Any
 
 
 def place(job: Job) -> tuple[int, int]:
@@ -65,15 +81,36 @@ class Lane:
         insort(self._by_size, job, key=place)
         self.waiting += len(job.waiting)
 
-    def take(self) -> tuple[Job, int, Any]:
-        """Return the next item, with its request and its place there."""
+    def take(self) -> list[Entry]:
+        """Return what is worked on next, together: items of one request, and of those that join it."""
         self._turns += 1
-        job = self._by_size[0] if self._turns % OLDEST_TURN else next(iter(self._by_age))
-        index, item = job.waiting.popleft()
-        self.waiting -= 1
-        if not job.waiting:
-            self._forget(job)
-        return job, index, item
+        first = self._first(self._turns)
+        taken: list[Entry] = []
+        for job in (first, *self._joining(first)):
+            while job.waiting and len(taken) < first.most:
+                taken.append(Entry(job, *job.waiting.popleft()))
+            if not job.waiting:
+                self._forget(job)
+        self.waiting -= len(taken)
+        return taken
+
+    def short(self) -> tuple[int, float]:
+        """Return how many items are missing from what would be worked on next, and since when the oldest has waited."""
+        first = self._first(self._turns + 1)
+        together = (first, *self._joining(first))
+        missing = first.most - sum(len(job.waiting) for job in together)
+        return max(0, missing), min(job.since for job in together)
+
+    def give_back(self, entries: Sequence[Entry]) -> None:
+        """Take back what was to be worked on, each request's items for itself from now on."""
+        for entry in reversed(entries):
+            entry.job.joins = False
+            if entry.job in self._by_age:
+                entry.job.waiting.appendleft((entry.index, entry.item))
+                self.waiting += 1
+            else:
+                entry.job.waiting.append((entry.index, entry.item))
+                self.put(entry.job)
 
     def drop(self, job: Job) -> None:
         """Forget what of a request has not begun."""
@@ -97,6 +134,14 @@ class Lane:
             return 0.0
         ahead = sum(len(job.waiting) for job in self._by_size if job.place[0] <= size)
         return (ahead + size) * self.item_s / threads
+
+    def _first(self, turn: int) -> Job:
+        return self._by_size[0] if turn % OLDEST_TURN else next(iter(self._by_age))
+
+    def _joining(self, first: Job) -> list[Job]:
+        if not first.joins:
+            return []
+        return [job for job in self._by_size if job is not first and job.joins and job.work == first.work]
 
     def _forget(self, job: Job) -> None:
         del self._by_age[job]

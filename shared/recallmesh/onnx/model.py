@@ -20,6 +20,8 @@ class OnnxModel:
     session: "OnnxSession"
     tokenizer: "Tokenizer"
     digest: str
+    pad: int = 0
+    """The token that fills up what is shorter than its batch."""
 
 
 async def load_model(files: ModelFiles) -> OnnxModel:
@@ -36,7 +38,8 @@ def _load(files: ModelFiles) -> OnnxModel:
     try:
         # The runtime takes most of a second to import: here it does so off the event loop, and only where it is used.
         from recallmesh.onnx.session import OnnxSession  # noqa: PLC0415
-        from recallmesh.onnx.tokenizer import load_tokenizer  # noqa: PLC0415
+        from recallmesh.onnx.tokenizer import load_tokenizer, padding  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise StoreUnavailable(f"{error.name} is not installed: install recallmesh[onnx]") from error
-    return OnnxModel(OnnxSession(files.model), load_tokenizer(files.tokenizer), files.digest())
+    tokenizer = load_tokenizer(files.tokenizer)
+    return OnnxModel(OnnxSession(files.model), tokenizer, files.digest(), padding(tokenizer))

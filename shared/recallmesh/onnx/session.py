@@ -1,5 +1,6 @@
-"""One ONNX graph in memory, run on one text at a time."""
+"""One ONNX graph in memory."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as native
 
 from recallmesh.core.errors import StoreUnavailable
+from recallmesh.onnx.row import Row
 
 FAULTS: tuple[type[Exception], ...] = (
     native.Fail,
@@ -21,12 +23,15 @@ FAULTS: tuple[type[Exception], ...] = (
 )
 """What the runtime raises; its classes share no parent of their own."""
 
+OF_EACH_TOKEN = 3
+"""The dimensions of an output that tells of each token, not of each row alone."""
+
 
 class OnnxSession:
-    """Runs a graph; the same ids give the same numbers, bit for bit, from any thread.
+    """Runs a graph; one row by itself gives the same numbers, bit for bit, from any thread.
 
-    Each run holds one text and no padding: dynamically quantised graphs scale activations by the whole tensor,
-    so whatever else is in it changes the result (ADR 0009).
+    Of rows that are run together that cannot be said: dynamically quantised graphs scale activations by the whole
+    tensor, so whatever else is in it, padding included, changes the result (ADR 0009).
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,17 +47,26 @@ class OnnxSession:
             raise StoreUnavailable(f"model {path.parent.name!r} cannot be loaded") from error
         self._inputs = frozenset(entry.name for entry in self._session.get_inputs())
 
-    def run(self, ids: list[int], type_ids: list[int]) -> NDArray[np.float32]:
-        """Return the graph's first output for one text, without the batch dimension."""
-        tokens = np.array([ids], dtype=np.int64)
-        feed = {
-            "input_ids": tokens,
-            "attention_mask": np.ones_like(tokens),
-            "token_type_ids": np.array([type_ids], dtype=np.int64),
-        }
+    def run(self, rows: Sequence[Row], *, pad: int = 0) -> list[NDArray[np.float32]]:
+        """Return the graph's first output for each row, that of padding left out; ``pad`` is what fills up short rows.
+
+        Raises:
+            StoreUnavailable: the graph refuses them.
+
+        """
+        lengths = [len(row.ids) for row in rows]
+        shape = (len(rows), max(lengths))
+        tokens, mask, types = np.full(shape, pad, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for place, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+            tokens[place, :length] = row.ids
+            types[place, :length] = row.type_ids
+            mask[place, :length] = 1
+        feed = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": types}
         try:
             output = self._session.run(None, {name: feed[name] for name in self._inputs & feed.keys()})[0]
         except FAULTS as error:
             raise StoreUnavailable("the model refused its input") from error
-        result: NDArray[np.float32] = np.asarray(output[0], dtype=np.float32)
-        return result
+        found: NDArray[np.float32] = np.asarray(output, dtype=np.float32)
+        if found.ndim < OF_EACH_TOKEN:
+            return list(found)
+        return [each[:length] for each, length in zip(found, lengths, strict=True)]

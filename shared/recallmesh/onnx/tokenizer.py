@@ -7,6 +7,9 @@ from tokenizers import Tokenizer
 
 from recallmesh.core.errors import StoreUnavailable
 
+PADDING = ("[PAD]", "<pad>")
+"""What models of the two common families call it."""
+
 
 def load_tokenizer(path: Path) -> Tokenizer:
     """Return a model's tokenizer without the padding and truncation it was saved with; text stays text.
@@ -29,3 +32,9 @@ def load_tokenizer(path: Path) -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.encode_special_tokens = True  # "[SEP]" in somebody's text must not end the text
     return tokenizer
+
+
+def padding(tokenizer: Tokenizer) -> int:
+    """Return the token that a model's batches are filled up with; it is masked, so that any is better than none."""
+    known = (tokenizer.token_to_id(name) for name in PADDING)
+    return next((token for token in known if token is not None), 0)

@@ -169,6 +169,14 @@ class Metrics:
         self.model_run = self._histogram(
             "model_run_seconds", "How long the model took for one text or pair.", ("part",), MODEL_SECONDS
         )
+        self.model_together = self._histogram(
+            "model_together_texts", "Texts or pairs that the model took at once.", ("part",), BATCHES
+        )
+        self.model_remembered = self._counter(
+            "model_remembered_total",
+            "Queries and pairs by whether their answer was remembered, or computed for another call just then.",
+            ("part", "state"),
+        )
         self.model_waiting = self._gauge(
             "model_waiting_texts", "Texts and pairs that wait for a thread of the model.", ("part",)
         )
