@@ -36,7 +36,7 @@ ABLATION: Mapping[str, RecallTuning] = {
     "the reading alone": BARE,
 }
 WAVES: Mapping[str, RecallTuning] = {
-    **{f"{limit} at most": RecallTuning(rerank_limit=limit) for limit in (20, 30, 50, 70, 150, 300)},
+    **{f"{limit} at most": RecallTuning(rerank_limit=limit) for limit in (20, 30, 70, 100, 150, 300)},
     **{
         f"waves of {wave}, {places} places, margin {margin:g}": RecallTuning(
             rerank_wave=wave, rerank_stop_places=places, rerank_stop_margin=margin

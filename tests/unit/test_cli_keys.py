@@ -143,7 +143,7 @@ def test_the_help_has_every_key_with_its_default_within_80_columns(capsys):
     assert keys_help() in told
     assert max(len(line) for line in told.splitlines()) <= 80
     assert [key for key in BANK_KEYS if f"\n  {key}=" not in told] == []
-    assert "\n  rerank_limit=100  a whole number in [0, 2000]\n" in told
+    assert "\n  rerank_limit=50  a whole number in [0, 2000]\n" in told
     assert "\n  retain.mode=concise  one of concise, verbose, " in told
 
 

@@ -60,7 +60,7 @@ async def test_at_most_twice_the_budget_is_considered():
     defaults = RecallDefaults(budget_hits={Budget.LOW: 10, Budget.MID: 10, Budget.HIGH: 10})
     here = mesh(ledger=ledger, arms={K: FakeArm(*range(60))}, defaults=defaults, reranker=FakeReranker())
     answer = await here.recall(max_tokens=100, trace=True)
-    assert numbers(answer) == list(range(59, 49, -1))
+    assert numbers(answer) == list(range(49, 39, -1))
     assert answer.omitted == 10
     outcomes = [row.outcome for row in answer.trace.candidates]
     assert (outcomes.count(Outcome.CAP), outcomes.count(Outcome.BUDGET)) == (40, 10)

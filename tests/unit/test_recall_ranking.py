@@ -87,7 +87,22 @@ async def test_saturated_scores_are_still_told_apart():
     assert numbers(answer) == [5, 4, 3, 2, 1]
 
 
-async def test_what_lies_beyond_the_cap_follows_in_fused_order():
+async def test_of_what_lies_beyond_the_cap_comes_first_what_is_expected_most():
+    ledger = FakeLedger(*(memory(number, document_id=f"d{number % 3}", position=number) for number in range(1, 6)))
+    here = mesh(ledger=ledger, reranker=FakeReranker(lambda _number: 9.0), defaults=RecallDefaults())
+    answer = await here.recall(tuning=RecallTuning(rerank_limit=1), trace=True)
+    read = next(row for row in answer.trace.candidates if row.reranked)
+    first, second, *_ = numbers(answer)
+    assert read.memory_id == answer.memories[0].memory.id
+    assert second % 3 == first % 3  # it stands next to what answers
+    scores = answer.memories[1].scores
+    assert scores.surroundings > 1 > answer.memories[0].scores.final > scores.final
+    favouring = await here.recall(tuning=RecallTuning(rerank_limit=1, boosts={K: BoostLevel.LOW}), trace=True)
+    fused = [row.memory_id for row in sorted(favouring.trace.candidates, key=lambda row: row.fused_rank)]
+    assert [each.memory.id for each in favouring.memories] == fused
+
+
+async def test_what_lies_beyond_the_cap_follows():
     here = mesh(reranker=FakeReranker(lambda number: -number))
     answer = await here.recall(tuning=RecallTuning(rerank_limit=2))
     assert numbers(answer) == [2, 3, 1, 4, 5]

@@ -102,7 +102,7 @@ async def test_reading_stops_when_the_head_is_sure_and_says_why():
     assert [row.reranked for row in answer.trace.candidates] == [True] * 6 + [False] * 6
 
 
-async def test_what_was_not_read_follows_in_fused_order_below_what_was():
+async def test_what_was_not_read_follows_below_what_was():
     here = long_mesh(lambda number: 9.0 if number == 11 else -float(number))
     answer = await here.recall(tuning=SURE)
     assert numbers(answer)[-6:] == list(range(6, 12))

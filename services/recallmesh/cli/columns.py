@@ -33,7 +33,7 @@ ABOUT = {
     "RRF": "the sum of 1/(k + rank), k 60 by default, over the arms that found it",
     "raw": "what the cross-encoder said, as it said it; empty: not read",
     "reads": "how well the cross-encoder, reading question and memory together, thinks it answers, 0 to 1;"
-    " (1.000) in brackets: not read, so final keeps the fused order",
+    " (1.000) in brackets: not read, so final keeps the order of all its other factors",
     "says": "reads as a factor: (1 + e · √(reads / (1 - reads))) / (1 + e), 1 for one half, never below 0.27",
     "place": "1 for the first of the fused lists, less for each behind it",
     "context": "over 1: with what was said before it, it is nearer to the question than its own words say",

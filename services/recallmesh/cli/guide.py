@@ -20,7 +20,7 @@ WIDTH = 78
 INDENT = " " * 6
 HEAD = """\
 examples:
-  recallmesh bank set diary rerank_limit=50 min_scores.final=0.2
+  recallmesh bank set diary rerank_limit=100 min_scores.final=0.2
   recallmesh bank set diary arms=semantic,keyword retain.mode=verbatim
   recallmesh bank set diary rerank_limit=     as the service has it, again
   recallmesh bank show diary --effective      what is in force, and by whom

@@ -36,7 +36,7 @@ class RecallDefaults:
     boost_divisors: Mapping[BoostLevel, float] = field(
         default_factory=lambda: {BoostLevel.LOW: 2.0, BoostLevel.MEDIUM: 4.0, BoostLevel.HIGH: 8.0}
     )
-    rerank_limit: int = 100
+    rerank_limit: int = 50
     rerank_wave: int = 0
     rerank_stop_places: int = 10
     rerank_stop_margin: float = 1.0

@@ -1,6 +1,5 @@
 """The ranking: candidates in fused order become rows with all their scores, in final order."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, prod
 
@@ -51,9 +50,10 @@ class Row:
 def rank(standings: Standings, reranking: Reranking) -> list[Row]:
     """Return the rows, best first.
 
-    With a telling reranker, what it read is ordered by what it said and by all else that is known of it, and what it
-    did not read follows in fused order, the finals spread below the last that was. Otherwise the order is the fused
-    one, moved only by the boosts that request or bank asked for.
+    With a telling reranker, what it read is ordered by what it said and by all else that is known of it. What it did
+    not read follows by all else alone, the finals spread below the last that was; in fused order where an arm is
+    favoured, since no arm's boost may be undone. Otherwise the order is the fused one, moved only by the boosts that
+    request or bank asked for.
     """
     if not reranking.raw:
         return _unreranked(standings)
@@ -65,16 +65,7 @@ def rank(standings: Standings, reranking: Reranking) -> list[Row]:
                 row.raw = said[row.place]
                 row.relevance = score.relevance(row.raw, logits=reranking.logits)
         return rows
-    rows = _reranked(standings, reranking)
-    # Where a saturated sigmoid makes finals equal, the raw scores still tell.
-    rows.sort(key=lambda row: (-row.final, -(row.raw or 0.0), row.place))
-    return rows + _tail(standings.memories, frozenset(reranking.places), rows[-1].final)
-
-
-def _tail(memories: Sequence[Memory], read: frozenset[int], below: float) -> list[Row]:
-    rest = [place for place in range(len(memories)) if place not in read]
-    finals = (below * (len(rest) - nth) / (len(rest) + 1) for nth in range(len(rest)))
-    return [Row(memories[place], place, final, final) for place, final in zip(rest, finals, strict=True)]
+    return _reranked(standings, reranking)
 
 
 def _unreranked(standings: Standings) -> list[Row]:
@@ -99,25 +90,47 @@ def _reranked(standings: Standings, reranking: Reranking) -> list[Row]:
     around = Surroundings(standings.memories)
     for place, each in odds.items():
         around.add(place, score.voice(each))
+    weight = standings.context.tuning.surroundings_weight
     rows = []
     for place, raw in said:
-        reading = score.reading(odds[place])
-        near = around.factor(place, standings.context.tuning.surroundings_weight)
+        reading, near = score.reading(odds[place]), around.factor(place, weight)
         final = score.sigmoid(log(reading * near) + standings.weights[place])
-        rows.append(
-            Row(
-                memory=standings.memories[place],
-                place=place,
-                relevance=score.relevance(raw, logits=reranking.logits),
-                final=final,
-                raw=raw,
-                factors=standings.factors[place],
-                priors=standings.priors[place],
-                reading=reading,
-                surroundings=near,
-            )
-        )
+        relevance = score.relevance(raw, logits=reranking.logits)
+        rows.append(_row(standings, place, relevance, final, raw=raw, reading=reading, surroundings=near))
+    # Where a saturated sigmoid makes finals equal, the raw scores still tell.
+    rows.sort(key=lambda row: (-row.final, -(row.raw or 0.0), row.place))
+    rest = [place for place in range(len(standings.memories)) if place not in odds]
+    near_rest = {place: around.factor(place, weight) for place in rest}
+    if standings.context.places is None:
+        rest.sort(key=lambda place: (-(standings.weights[place] + log(near_rest[place])), place))
+    below = rows[-1].final
+    for nth, place in enumerate(rest):
+        final = below * (len(rest) - nth) / (len(rest) + 1)
+        rows.append(_row(standings, place, final, final, surroundings=near_rest[place]))
     return rows
+
+
+def _row(
+    standings: Standings,
+    place: int,
+    relevance: float,
+    final: float,
+    *,
+    surroundings: float,
+    raw: float | None = None,
+    reading: float = 1.0,
+) -> Row:
+    return Row(
+        memory=standings.memories[place],
+        place=place,
+        relevance=relevance,
+        final=final,
+        raw=raw,
+        factors=standings.factors[place],
+        priors=standings.priors[place],
+        reading=reading,
+        surroundings=surroundings,
+    )
 
 
 def _asked(factors: Factors, tuning: ResolvedTuning) -> Factors:

@@ -63,8 +63,8 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
     boost_divisors: dict[BoostLevel, Divisor] = Field(default_factory=lambda: dict(_OURS.boost_divisors))
     """What a favoured arm's ranks are divided by, for each level; at least 1; levels not named keep theirs."""
     rerank_limit: int = _tunable("rerank_limit")
-    """The most candidates that the cross-encoder reads, in [0, 2000]; the rest follow in fused order. More than 100
-    were not measurably better (docs/adr/0010-final-score.md)."""
+    """The most candidates that the cross-encoder reads, in [0, 2000]; the rest follow, what is expected most of them
+    first. More than 50 were not measurably better (docs/reranking.md)."""
     rerank_wave: int = _tunable("rerank_wave")
     """How many candidates the cross-encoder reads at a time, until the answer is sure, in [0, 2000]; 0: two halves.
     Multiples of the reranker's batch cost no more for each (docs/adr/0013-reading-in-waves.md)."""

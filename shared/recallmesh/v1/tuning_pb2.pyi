@@ -198,7 +198,7 @@ class RecallTuning(_message.Message):
     cap_per_arm: _builtins.int
     """The most hits of one arm that enter fusion, in [0, 10000]; 0 means no cap."""
     rerank_limit: _builtins.int
-    """The most candidates to rerank, in [0, 2000]. The others follow in fused order."""
+    """The most candidates to rerank, in [0, 2000]. The others follow, what is expected most of them first."""
     recency_curve: Global___RecencyCurve.ValueType
     """How recency falls with age. Unspecified: not said."""
     recency_alpha: _builtins.float
