@@ -224,7 +224,7 @@ def test_a_recall_is_ranked_once_by_another_value(shell):
     words = ("recall", "--bank", "diary", "Which dog does Leo have?", "--trace", "--json")
     asked = json.loads(shell(*words, "--set", "arms=keyword", "--set", "rerank_limit=1").stdout)
     assert (asked["trace"]["tuning"]["arms"], asked["trace"]["tuning"]["rerank_limit"]) == ({"arms": ["keyword"]}, 1)
-    assert json.loads(shell(*words).stdout)["trace"]["tuning"]["rerank_limit"] == 100
+    assert json.loads(shell(*words).stdout)["trace"]["tuning"]["rerank_limit"] == 50
 
 
 def test_indexes_are_verified_and_repaired_and_a_wrong_bank_is_told(shell):

@@ -21,7 +21,7 @@ from recallmesh.recall.plan import RecallDefaults
 
 
 def test_the_defaults_are_those_of_the_specification():
-    # Of rerank_limit it is not: 100 for R11's 300 (docs/adr/0010-final-score.md).
+    # Of rerank_limit it is not: 50 for R11's 300 (docs/adr/0055-the-cost-of-reading.md).
     told = RecallDefaults()
     assert (told.cap_per_arm, told.rrf_k, told.boosts) == (0, 60, {})
     assert dict(told.boost_divisors) == {BoostLevel.LOW: 2, BoostLevel.MEDIUM: 4, BoostLevel.HIGH: 8}
