@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,9 +36,13 @@ $(DEV_STAMP): requirements-dev.lock $(STAMP)
 
 install: $(DEV_STAMP) ## make .venv with everything from the locks
 
+SERVERS_TOO := neo4j postgres opensearch qdrant llm tei openai spacy door mcp jwt otel
+ALL_EXTRAS := --extra embedded $(SERVERS_TOO:%=--extra %)
+
 lock: $(UV) ## pin the newest versions that pyproject.toml allows
 	$(COMPILE) --extra embedded --group build pyproject.toml --output-file requirements.lock
-	$(COMPILE) --extra embedded --extra neo4j --extra postgres --extra opensearch --extra qdrant --extra llm --extra spacy --extra door --extra mcp --extra jwt --extra otel --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) $(ALL_EXTRAS) --group build --group dev pyproject.toml --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) $(ALL_EXTRAS) --extra sentence-transformers --group build --group dev --group torch pyproject.toml --constraint requirements-dev.lock --output-file requirements-torch.lock
 
 demo: $(STAMP) ## retain a conversation, ask it, see answers and why
 	@$(BIN)/recallmesh demo
@@ -51,6 +55,19 @@ CHART := PYTHONPATH=tests:. $(BIN)/python -m chart
 test: $(DEV_STAMP) ## run every test but chart-test's, with the database servers that can be had here (LANES=1: one by one)
 	@$(CHART) helm > /dev/null || true # cold, it takes longer than a test may; without, tests say so
 	@$(SERVERS) run -- $(BIN)/python -m pytest -n $(LANES) -m "$(MARKS)"
+
+TORCH := .torch
+TORCH_STAMP := $(TORCH)/.installed
+
+$(TORCH_STAMP): pyproject.toml requirements-torch.lock | $(UV)
+	@echo "installing torch below $(TORCH) (once; some six GB)"
+	@test -e $(TORCH)/bin/python || $(UV) venv --quiet --python $(BIN)/python $(TORCH)
+	@$(UV) pip install --quiet --python $(TORCH) --require-hashes --requirement requirements-torch.lock
+	@$(UV) pip install --quiet --python $(TORCH) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test-torch: $(TORCH_STAMP) ## run the tests of the models on torch, in an environment of their own (six GB, once)
+	@$(TORCH)/bin/python -m pytest tests/on_torch tests/contract/test_embedder.py tests/contract/test_reranker.py
 
 test-stores: $(DEV_STAMP) ## run the tests that need a database server
 	@$(SERVERS) run -- $(BIN)/python -m pytest -m stores

@@ -23,7 +23,7 @@ from bench.recalling import PLAIN, ask
 from bench.results import write_result
 from bench.table import print_figures
 from bench.usage import pace_ms
-from recallmesh import parts
+from recallmesh import encoders
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode, RetainTuning
 from recallmesh.core.encoder import EmbedKind
 from recallmesh.core.retain import Retainer, RetainItem, RetainRequest
@@ -116,7 +116,7 @@ async def model_ms(items: Sequence[RetainItem]) -> dict[int, float]:
     """Return how long the packaged model embeds what one item, and a page of them, have it embed."""
     texts = [str(item.content[0]) for item in items[:CALL]]
     found: dict[int, float] = {}
-    async with parts.open_embedder_here(load_settings(), Metrics()) as embedder:
+    async with encoders.open_embedder_here(load_settings(), Metrics()) as embedder:
         for count in (1, CALL):
             both = (*texts[:count], *(f"{before}\n{text}" for before, text in pairwise(texts[:count])))
             clock = Clock()

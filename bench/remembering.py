@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from recallmesh import parts
+from recallmesh import encoders
 from recallmesh.client import Client
 from recallmesh.core.encoder import Reranker, RerankerInfo
 from recallmesh.mesh import open_assembly
@@ -56,7 +56,7 @@ def _write(pairs: Path | None, held: dict[str, dict[str, float]]) -> None:
 @asynccontextmanager
 async def open_remembering(settings: Settings, pairs: Path | None = None) -> AsyncIterator[Client]:
     """Open the mesh in this process, with the settings' reranker remembering; ``pairs`` keeps it from run to run."""
-    async with parts.open_reranker_here(settings, Metrics()) as model:
+    async with encoders.open_reranker_here(settings, Metrics()) as model:
         name = (await model.info()).fingerprint
         held = _read(pairs)
         scores: dict[str, float] = held.setdefault(name, {})

@@ -19,7 +19,7 @@ from bench.results import write_result
 from bench.retaining import measure_retain
 from bench.table import print_figures
 from bench.usage import pace_ms
-from recallmesh import parts
+from recallmesh import encoders
 from recallmesh.core.bank import BankRef
 from recallmesh.core.encoder import Embedder
 from recallmesh.mesh import open_assembly
@@ -41,7 +41,7 @@ async def open_embedder(settings: Settings, *, fake: bool) -> AsyncIterator[Embe
     if fake:
         yield HashedEmbedder()
         return
-    async with parts.open_embedder_here(settings, Metrics()) as embedder:
+    async with encoders.open_embedder_here(settings, Metrics()) as embedder:
         yield embedder
 
 

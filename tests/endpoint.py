@@ -152,8 +152,8 @@ async def _read(reader: asyncio.StreamReader) -> Asked:
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     first, *lines = head.split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines if line)
-    body = await reader.readexactly(int(headers["content-length"]))
-    return Asked(first.split()[1], headers, json.loads(body), reader)
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Asked(first.split()[1], headers, json.loads(body) if body else {}, reader)
 
 
 @asynccontextmanager

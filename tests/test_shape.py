@@ -60,6 +60,7 @@ def test_only_the_faces_import_the_composition_root() -> None:
         "services/recallmesh/serve.py",
         "services/recallmesh/doorway.py",
         "services/recallmesh/parts.py",
+        "services/recallmesh/encoders.py",
         "services/recallmesh/facts.py",
         "services/recallmesh/retaining.py",
         "services/recallmesh/stores.py",

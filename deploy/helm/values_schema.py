@@ -82,7 +82,6 @@ OWNED = frozenset(
         "auth.keys",
         "auth.mesh_key_file",
         "tls",
-        "reranker.backend",
     )
 )
 """Settings that the chart makes of other values; so it does each part's address and path, and whatever is secret."""

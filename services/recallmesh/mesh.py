@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from recallmesh import facts, parts, retaining
+from recallmesh import encoders, facts, parts, retaining
 from recallmesh.building import Building
 from recallmesh.changing import ArmInUse, EncodingsInUse, RecallerInUse
 from recallmesh.client import Client
@@ -230,7 +230,7 @@ class Assembly(Building):
             embedder = RemoteEmbedder(await self._channel(address))
         else:
             following = role is Role.NEXT
-            embedder = await self._enter(parts.open_embedder_here(self.settings, self.metrics, following=following))
+            embedder = await self._enter(encoders.open_embedder_here(self.settings, self.metrics, following=following))
         return ObservedEmbedder(embedder, timeout_s=self.settings.embedder.timeout_s, metrics=self.metrics, at=address)
 
     def _embedder_address(self, role: Role) -> str | None:
@@ -246,7 +246,7 @@ class Assembly(Building):
         elif self.settings.reranker.backend == "none":
             return None
         else:
-            reranker = await self._enter(parts.open_reranker_here(self.settings, self.metrics))
+            reranker = await self._enter(encoders.open_reranker_here(self.settings, self.metrics))
         return ObservedReranker(reranker, timeout_s=self.settings.reranker.timeout_s, metrics=self.metrics, at=address)
 
     async def _open_recaller(self) -> Recaller:

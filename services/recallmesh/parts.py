@@ -19,16 +19,13 @@ from recallmesh.core.recall import Recaller
 from recallmesh.core.time import system_clock
 from recallmesh.core.tokens import TokenCounter
 from recallmesh.core.vectors import VectorIndex
-from recallmesh.embedder.settings import EmbedderSettings
 from recallmesh.extra import needing
 from recallmesh.folder import make_private
 from recallmesh.graph.store import GraphStore
 from recallmesh.keyword.defaults import Ranking
 from recallmesh.keyword.store import KeywordStore
-from recallmesh.reranker.settings import RerankerSettings
 from recallmesh.settings import Settings
 from recallmesh.telemetry.metrics import Metrics
-from recallmesh.telemetry.model import ModelWatch
 from recallmesh.telemetry.store import observed_store
 
 if TYPE_CHECKING:
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from recallmesh.graph.neo4j import Neo4jDatabase
     from recallmesh.keyword.opensearch import OpenSearchServer
     from recallmesh.keyword.opensearch_index import Shape
-    from recallmesh.onnx.pool import Batching
 
 INDEXING_ARMS = (ArmName.SEMANTIC, ArmName.KEYWORD, ArmName.GRAPH)
 """The arms that keep an index; the temporal one reads the semantic one's vectors."""
@@ -61,46 +57,6 @@ def token_counter() -> TokenCounter:
     from recallmesh.tokens.bpe import BpeTokenCounter
 
     return BpeTokenCounter()
-
-
-@asynccontextmanager
-async def open_embedder_here(
-    settings: Settings, metrics: Metrics, *, following: bool = False
-) -> AsyncIterator[Embedder]:
-    """Load the bi-encoder; ``following``: the second one, while models are changed."""
-    from recallmesh.embedder.cached import CachedEmbedder
-    from recallmesh.embedder.onnx import open_onnx_embedder
-
-    own = settings.embedder
-    watch = ModelWatch("embedder_next" if following else "embedder", metrics)
-    async with open_onnx_embedder(
-        own.next.model_dir if following else own.model_dir,
-        threads=own.threads,
-        queue=own.queue,
-        batching=_batching(own),
-        watch=watch,
-    ) as embedder:
-        yield CachedEmbedder(embedder, size=own.cached_queries, watch=watch) if own.cached_queries else embedder
-
-
-@asynccontextmanager
-async def open_reranker_here(settings: Settings, metrics: Metrics) -> AsyncIterator[Reranker]:
-    """Load the cross-encoder."""
-    from recallmesh.reranker.cached import CachedReranker
-    from recallmesh.reranker.onnx import open_onnx_reranker
-
-    own = settings.reranker
-    watch = ModelWatch("reranker", metrics)
-    async with open_onnx_reranker(
-        own.model_dir, threads=own.threads, queue=own.queue, batching=_batching(own), watch=watch
-    ) as reranker:
-        yield CachedReranker(reranker, size=own.cached_pairs, watch=watch) if own.cached_pairs else reranker
-
-
-def _batching(own: EmbedderSettings | RerankerSettings) -> "Batching":
-    from recallmesh.onnx.pool import Batching
-
-    return Batching(own.batch_size, own.batch_wait_ms / 1000)
 
 
 @asynccontextmanager

@@ -167,6 +167,26 @@ def test_tokens_take_the_place_of_keys(helm):
     assert asking == {part.value for part in PUBLIC}
 
 
+def test_servers_of_models_are_reached_by_those_who_have_them_alone_and_the_migration_has_the_key(helm):
+    settings = {
+        "embedder": {"backend": "tei", "url": "http://tei.models:8081"},
+        "reranker": {"backend": "tei", "url": "https://rerank.models:8444"},
+    }
+    key = {"name": "RECALLMESH_EMBEDDER__API_KEY", "valueFrom": {"secretKeyRef": {"name": "tei", "key": "key"}}}
+    objects = helm.render({**DISTRIBUTED, "settings": settings, "embedder": {"extraEnv": [key]}})
+    reaching = {
+        port: {
+            name.removeprefix("mesh-recallmesh-")
+            for name, policy in of_kind(objects, "NetworkPolicy").items()
+            if any({"port": port} in rule.get("ports", ()) for rule in policy["spec"]["egress"])
+        }
+        for port in (8081, 8444)
+    }
+    assert reaching == {8081: {"embedder"}, 8444: {"reranker"}}
+    having = {name for name, spec in pods(objects).items() if key in spec["containers"][0].get("env", ())}
+    assert having == {"embedder", "migrate"}
+
+
 def test_tools_for_agents_are_a_service_of_their_own(helm):
     with pytest.raises(Refused, match=r"mcp\.enabled: .* mode to distributed"):
         helm.render({"mode": "embedded", "mcp": {"enabled": True}})

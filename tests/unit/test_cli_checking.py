@@ -53,6 +53,14 @@ def test_the_defaults_have_no_warnings(given):
         ({"TLS__CERTIFICATE": "c", "TLS__KEY": "k", "RERANKER__ADDRESS": "127.0.0.1:1"}, "RECALLMESH_TLS__CA"),
         ({"LLM__MODEL": "small-1"}, "RECALLMESH_LLM__URL"),
         ({"LLM__URL": "http://models:8000/v1", "LLM__MODEL": "m", "LLM__API_KEY": "k"}, "RECALLMESH_LLM__URL"),
+        (
+            {"EMBEDDER__BACKEND": "tei", "EMBEDDER__URL": "http://tei:80", "EMBEDDER__API_KEY": "k"},
+            "RECALLMESH_EMBEDDER__URL",
+        ),
+        (
+            {"RERANKER__BACKEND": "tei", "RERANKER__URL": "http://tei:80", "RERANKER__API_KEY": "k"},
+            "RECALLMESH_RERANKER__URL",
+        ),
         ({"LLM__URL": "https://models/v1", "LLM__MODEL": "m", "LLM__TIMEOUT_S": "90"}, "RECALLMESH_RETAIN__TIMEOUT_S"),
     ],
 )

@@ -33,7 +33,7 @@ def test_every_setting_is_explained(kind):
 def test_types_ranges_and_defaults_are_told():
     page = settings_page()
     assert "| `RECALLMESH_GRAPH__ORIGINS` | whole number, ≥ 1, ≤ 100 | `10` |" in page
-    assert "| `RECALLMESH_RERANKER__BACKEND` | `onnx` or `none` | `onnx` |" in page
+    assert "| `RECALLMESH_RERANKER__SCORES` | `logits` or `probabilities` | `logits` |" in page
     assert "| `RECALLMESH_RECALL__REMOVED" not in page
 
 

@@ -114,6 +114,19 @@ def test_no_setting_of_ours_is_a_name_of_kubernetes():
         ("RECALLMESH_LOG_LEVEL", "chatty"),
         ("RECALLMESH_GRAPH__STRATEGY", "guess"),
         ("RECALLMESH_RERANKER__BACKEND", "magic"),
+        ("RECALLMESH_RERANKER__BACKEND", "openai"),
+        ("RECALLMESH_RERANKER__SCORES", "percent"),
+        ("RECALLMESH_EMBEDDER__BACKEND", "sentence-transformers"),
+        ("RECALLMESH_EMBEDDER__DEVICE", "gpu"),
+        ("RECALLMESH_EMBEDDER__DEVICE", "cuda:"),
+        ("RECALLMESH_EMBEDDER__DEVICE", "CUDA"),
+        ("RECALLMESH_EMBEDDER__URL", "tei:80"),
+        ("RECALLMESH_EMBEDDER__URL", "http://key@tei:80"),
+        ("RECALLMESH_EMBEDDER__URL", "http://tei:80/embed?truncate=true"),
+        ("RECALLMESH_EMBEDDER__DIMENSIONS", "0"),
+        ("RECALLMESH_EMBEDDER__BATCH_SIZE", "0"),
+        ("RECALLMESH_EMBEDDER__BATCH_SIZE", "many"),
+        ("RECALLMESH_EMBEDDER__IN_FLIGHT", "-1"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_variable(monkeypatch, name, value):
@@ -121,6 +134,34 @@ def test_a_wrong_value_is_refused_by_its_variable(monkeypatch, name, value):
     with pytest.raises(InvalidArgument) as caught:
         load_settings()
     assert [violation.field for violation in caught.value.violations] == [name]
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "words"),
+    [
+        ("EMBEDDER", {"BACKEND": "tei"}, "needs a url"),
+        ("RERANKER", {"BACKEND": "tei"}, "needs a url"),
+        ("EMBEDDER", {"BACKEND": "openai", "URL": "https://api.openai.com/v1"}, "needs a model"),
+        ("EMBEDDER", {"BACKEND": "openai", "MODEL": "m"}, "needs a url"),
+        ("EMBEDDER", {"BACKEND": "sentence_transformers"}, "a model or a model_dir, one of them"),
+        ("EMBEDDER", {"BACKEND": "sentence_transformers", "MODEL": "m", "MODEL_DIR": "/m"}, "one of them"),
+        ("RERANKER", {"BACKEND": "sentence_transformers"}, "a model or a model_dir, one of them"),
+        ("EMBEDDER", {"URL": "http://tei:80"}, "backend onnx does not read url"),
+        ("EMBEDDER", {"QUERY_PREFIX": "query: "}, "backend onnx does not read query_prefix"),
+        ("EMBEDDER", {"BACKEND": "tei", "URL": "http://t", "MODEL_DIR": "/m", "DEVICE": "cuda"}, "model_dir, device"),
+        ("EMBEDDER", {"BACKEND": "sentence_transformers", "MODEL": "m", "API_KEY": "k"}, "does not read api_key"),
+        ("RERANKER", {"BACKEND": "onnx", "SCORES": "probabilities"}, "backend onnx does not read scores"),
+        ("EMBEDDER__NEXT", {"BACKEND": "tei"}, "needs a url"),
+    ],
+)
+def test_what_a_back_end_needs_and_what_it_would_ignore_is_said(monkeypatch, part, given, words):
+    for name, value in given.items():
+        monkeypatch.setenv(f"RECALLMESH_{part}__{name}", value)
+    with pytest.raises(InvalidArgument) as caught:
+        load_settings()
+    [violation] = caught.value.violations
+    assert violation.field == f"RECALLMESH_{part}"
+    assert words in violation.description
 
 
 @pytest.mark.parametrize("name", ["RECALLMESH_KEYWORD__ADDRESS", "RECALLMESH_DOOR__SERVER"])

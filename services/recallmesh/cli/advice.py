@@ -106,6 +106,8 @@ def _reach_here(error: MeshError) -> str:
         return (
             "start it: recallmesh serve embedder; or unset RECALLMESH_EMBEDDER__ADDRESS: then it runs in this process"
         )
+    if error.message.startswith(("the server of encoders ", "the embedder's endpoint ")):
+        return "is it running, and do RECALLMESH_EMBEDDER__URL and RECALLMESH_RERANKER__URL lead to it? docs/models.md"
     if error.message.startswith("the ledger's database "):
         return "is it running, and does RECALLMESH_LEDGER__URL lead to it? recallmesh doctor looks at every store"
     if "another process" in error.message:

@@ -94,6 +94,7 @@ def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "the stages of a recall end in the wrong order",
         "RECALLMESH_RECALL__EMBED_SHARE, RECALLMESH_RECALL__ARMS_SHARE, RECALLMESH_RECALL__RERANK_SHARE should grow.",
     )
+    yield from _model_oddities(settings)
     yield from _llm_oddities(settings)
     yield from _door_oddities(settings)
     yield from _auth_oddities(settings)
@@ -102,6 +103,22 @@ def _oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
         "retain waits for an arm as long as the whole call may take",
         "A slow arm fails the call instead of being left to the outbox. Lower RECALLMESH_RETAIN__ARM_TIMEOUT_S.",
     )
+
+
+def _model_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:
+    found = (
+        ("EMBEDDER", settings.embedder.url, settings.embedder.api_key),
+        ("EMBEDDER__NEXT", settings.embedder.next.url, settings.embedder.next.api_key),
+        ("RERANKER", settings.reranker.url, settings.reranker.api_key),
+    )
+    for name, url, key in found:
+        yield (
+            (url or "").startswith("http://")
+            and bool(key.get_secret_value())
+            and urlsplit(url or "").hostname not in LOOPBACK,
+            f"the key of the {name.partition('_')[0].lower()}'s server goes over the network unencrypted",
+            f"Whoever is on the way can read it, and the memories. {PREFIX}{name}__URL should begin with https://.",
+        )
 
 
 def _llm_oddities(settings: Settings) -> Iterator[tuple[bool, str, str]]:

@@ -120,10 +120,16 @@ def _unit(metric: Described) -> str:
 
 
 def docstrings(owner: type | ModuleType) -> dict[str, str]:
-    """Return what stands below each field of a class, or constant of a module, in their order; empty for nothing."""
+    """Return what stands below each field of a class, or constant of a module, in their order; empty for nothing.
+
+    What a class has of our own classes comes first, and is its own where it says it anew.
+    """
+    found: dict[str, str] = {}
+    for parent in reversed(owner.__mro__[1:]) if isinstance(owner, type) else ():
+        if parent.__module__.partition(".")[0] == "recallmesh":
+            found |= docstrings(parent)
     tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else tree.body
-    found: dict[str, str] = {}
     for node, following in zip(body, [*body[1:], None], strict=True):
         match node:
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):

@@ -93,6 +93,7 @@ class Encoding:
 async def open_onnx_embedder(
     model_dir: Path | None = None,
     *,
+    device: str = "cpu",
     threads: int = 0,
     queue: int = 4096,
     batching: Batching = ALONE,
@@ -102,12 +103,13 @@ async def open_onnx_embedder(
 
     Raises:
         StoreUnavailable: a file is missing or broken, or the runtime is not installed.
+        InvalidArgument: the device is not there.
 
     """
     files = model_files(model_dir, packaged=PACKAGED)
     card = files.card(EmbedderCard) or (EmbedderCard() if model_dir else BGE_SMALL_EN)
     async with open_pool("embedder", threads=threads, queue=queue, watch=watch, batching=batching) as pool:
-        model = await load_model(files)
+        model = await load_model(files, device)
         info = await asyncio.to_thread(_describe, model, card, card.name or files.directory.name)
         yield OnnxEmbedder(model, card, info, pool)
 

@@ -2,6 +2,9 @@
 
 from pydantic import BaseModel, Field
 
+PASSAGE_TOKENS = 128
+"""Longer texts are scored by their best passage of so many tokens (ADR 0009)."""
+
 
 class RerankerCard(BaseModel, extra="forbid", frozen=True):
     """The facts that decide what a score means; a model directory states them in its `recallmesh.json`."""
@@ -12,7 +15,7 @@ class RerankerCard(BaseModel, extra="forbid", frozen=True):
     max_tokens: int = Field(default=512, ge=32)
     """The window: the most tokens that the model reads, query and marks included."""
 
-    passage_tokens: int = Field(default=128, ge=32)
+    passage_tokens: int = Field(default=PASSAGE_TOKENS, ge=32)
     """Longer texts are scored by their best passage of so many tokens, however large the window: a cross-encoder that
     was trained on passages overlooks one sentence in a page (ADR 0009). Neighbours share a quarter."""
 

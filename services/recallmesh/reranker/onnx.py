@@ -68,6 +68,7 @@ def _length(pair: Row) -> int:
 async def open_onnx_reranker(
     model_dir: Path | None = None,
     *,
+    device: str = "cpu",
     threads: int = 0,
     queue: int = 4096,
     batching: Batching = ALONE,
@@ -77,13 +78,14 @@ async def open_onnx_reranker(
 
     Raises:
         StoreUnavailable: a file is missing or broken, or the runtime is not installed.
+        InvalidArgument: the device is not there.
 
     """
     files = model_files(model_dir, packaged=PACKAGED)
     card = files.card(RerankerCard) or (RerankerCard() if model_dir else MS_MARCO_MINILM)
     name = card.name or files.directory.name
     async with open_pool("reranker", threads=threads, queue=queue, watch=watch, batching=batching) as pool:
-        model = await load_model(files)
+        model = await load_model(files, device)
         info = RerankerInfo(
             name=name,
             fingerprint=fingerprint(name, model.digest, str(card.max_tokens), str(card.passage_tokens)),

@@ -24,17 +24,18 @@ class OnnxModel:
     """The token that fills up what is shorter than its batch."""
 
 
-async def load_model(files: ModelFiles) -> OnnxModel:
-    """Load a model off the event loop.
+async def load_model(files: ModelFiles, device: str = "cpu") -> OnnxModel:
+    """Load a model off the event loop, to compute on a device: ``cpu``, ``cuda`` or one of several as ``cuda:1``.
 
     Raises:
+        InvalidArgument: the device is not there.
         StoreUnavailable: a file is broken, or the runtime is not installed.
 
     """
-    return await asyncio.to_thread(_load, files)
+    return await asyncio.to_thread(_load, files, device)
 
 
-def _load(files: ModelFiles) -> OnnxModel:
+def _load(files: ModelFiles, device: str) -> OnnxModel:
     try:
         # The runtime takes most of a second to import: here it does so off the event loop, and only where it is used.
         from recallmesh.onnx.session import OnnxSession  # noqa: PLC0415
@@ -42,4 +43,4 @@ def _load(files: ModelFiles) -> OnnxModel:
     except ModuleNotFoundError as error:
         raise StoreUnavailable(f"{error.name} is not installed: install recallmesh[onnx]") from error
     tokenizer = load_tokenizer(files.tokenizer)
-    return OnnxModel(OnnxSession(files.model), tokenizer, files.digest(), padding(tokenizer))
+    return OnnxModel(OnnxSession(files.model, device), tokenizer, files.digest(), padding(tokenizer))

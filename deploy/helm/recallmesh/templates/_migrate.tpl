@@ -26,6 +26,10 @@ spec:
         {{- with include "recallmesh.storeEnv" (dict "root" $root "store" .) }}{{ . | trim | nindent 8 }}{{ end }}
         {{- end }}
         {{- if .calls }}{{ include "recallmesh.secretEnvs" $own | trim | nindent 8 }}{{ end }}
+        {{- if and (not .calls) (dig "embedder" "url" "" $root.Values.settings) }}
+        {{- /* The model is at a server, which may ask for a key. */ -}}
+        {{- with $root.Values.embedder.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
+        {{- end }}
       resources: {{- toYaml $root.Values.migrate.resources | nindent 8 }}
       volumeMounts:
         - {name: data, mountPath: /data}

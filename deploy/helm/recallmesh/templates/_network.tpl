@@ -36,7 +36,10 @@
 {{- end }}
 {{- end -}}
 
-{{/* The ways that settings open: to the collector of traces, and for who checks tokens to their issuer. Takes root, row. */}}
+{{/*
+The ways that settings open: to the collector of traces, for who checks tokens to their issuer, for models to their servers. Takes root, row, and part,
+which is `all` where one pod is every service.
+*/}}
 {{- define "recallmesh.settingsEgress" -}}
 {{- with dig "tracing" "endpoint" "" .root.Values.settings }}
 # The collector of traces.
@@ -46,6 +49,14 @@
 {{- if and (hasPrefix "https:" .) $.row.public (eq $.row.serves "grpc") }}
 # The issuer of tokens.
 - ports: [{port: {{ include "recallmesh.port" (dict "url" . "default" 443) }}}]
+{{- end }}
+{{- end }}
+{{- range $model := list "embedder" "reranker" }}
+{{- with dig $model "url" "" $.root.Values.settings }}
+{{- if has $.part (list $model "all") }}
+# The server of its model.
+- ports: [{port: {{ include "recallmesh.port" (dict "url" . "default" (ternary 443 80 (hasPrefix "https:" .))) }}}]
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}
