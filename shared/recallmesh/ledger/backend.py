@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from recallmesh.core.errors import MeshError
+from recallmesh.ledger.kept import Witness
 
 TO_MIGRATE = "run: recallmesh migrate"
 """What to do about a ledger without the schema of this version."""
@@ -61,6 +62,10 @@ class Backend(Protocol):
 
     def engine(self, *, writes: bool) -> Engine:
         """Return an engine of so many connections, none of them made yet."""
+        ...
+
+    def witness(self) -> Witness | None:
+        """Return what tells of writes, if looking at it is cheaper than a reading; absent: nothing does."""
         ...
 
     def glance(self, connection: Connection) -> AbstractContextManager[object]:

@@ -54,7 +54,13 @@ class SqlBanks:
 
     async def get_bank(self, ref: BankRef) -> Bank:
         """Return a bank."""
-        return await self._database.glance(lambda connection: get_bank(connection, ref))
+        shelf = self._database.kept()
+        bank = shelf.banks.get(ref) if shelf else None
+        if bank is None:
+            bank = await self._database.glance(lambda connection: get_bank(connection, ref))
+            if shelf:
+                shelf.put_bank(bank)
+        return bank
 
     async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
         """List a tenant's banks by id."""

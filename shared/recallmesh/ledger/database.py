@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
 from recallmesh.ledger.backend import Backend
+from recallmesh.ledger.kept import Keeping, Shelf, Witness
 from recallmesh.ledger.sqlite import Sqlite
 
 T = TypeVar("T")
@@ -78,6 +79,7 @@ class Database:
         self._wrap = wrap
         self._admit = admit
         self._admitted = False
+        self._keeping: Keeping | None = None
         self._write_engine = backend.engine(writes=True)
         self._read_engine = backend.engine(writes=False)
         self._writers = ThreadPoolExecutor(backend.writers, thread_name_prefix="ledger-write")
@@ -87,9 +89,17 @@ class Database:
         """Run a reading transaction; ``again`` off: what the work hands over cannot be taken back, so it runs once."""
         return await self._run(self._readers, self._read_engine, work, again=again)
 
+    def keep(self, witness: Witness) -> None:
+        """Keep from now on what is read, while this witness says that nothing was written."""
+        self._keeping = Keeping(witness)
+
     async def glance(self, work: Callable[[Connection], T]) -> T:
         """Read by one statement, or by several that need not see the same state: ``read`` without its transaction."""
         return await self._run(self._readers, self._read_engine, work, begin=self._backend.glance)
+
+    def kept(self) -> Shelf | None:
+        """Return what was read of the database as it is now, to look things up and to put them; absent: read them."""
+        return self._keeping.now() if self._admitted and self._keeping is not None else None
 
     async def write(self, work: Callable[[Connection], T], *, again: bool = True) -> T:
         """Run a writing transaction: all of it or nothing. ``again`` off: the work can run only once."""
@@ -106,6 +116,8 @@ class Database:
             await asyncio.to_thread(threads.shutdown)
         for engine in (self._read_engine, self._write_engine):
             await asyncio.to_thread(engine.dispose)
+        if self._keeping is not None:
+            self._keeping.close()
 
     async def _run(
         self,
@@ -200,6 +212,9 @@ async def open_database(
 ) -> AsyncIterator[Database]:
     """Open a database for reading and writing."""
     database = Database(backend, wrap=wrap, admit=admit)
+    witness = await asyncio.to_thread(backend.witness)
+    if witness is not None:
+        database.keep(witness)
     try:
         yield database
     finally:

@@ -20,6 +20,7 @@ from recallmesh.ledger.banks import hold_bank
 from recallmesh.ledger.database import Database
 from recallmesh.ledger.dialect import among
 from recallmesh.ledger.evidence import let_go, mark_again
+from recallmesh.ledger.kept import Shelf, parted
 from recallmesh.ledger.outbox import Due, Removing, put_rows, supersede
 from recallmesh.ledger.paging import cut
 from recallmesh.ledger.reading import list_memories, read_chunk_outlines, read_memories, read_outlines
@@ -42,15 +43,32 @@ class SqlMemories:
         """Return those of the memories that are there, in any state, in no particular order."""
         if not memory_ids:
             return ()
-        # With their mentions it takes two statements, between which two entities may become one.
-        read = self._database.read if mentions else self._database.glance
-        return await read(lambda connection: read_memories(connection, bank_uid, memory_ids, mentions=mentions))
+        if mentions:
+            # It takes two statements, between which two entities may become one.
+            return await self._database.read(lambda connection: read_memories(connection, bank_uid, memory_ids))
+        shelf = self._database.kept() or Shelf(None)
+        held = shelf.memories[bank_uid]
+        found, others = parted(held, memory_ids)
+        if others:
+            more = await self._database.glance(
+                lambda connection: read_memories(connection, bank_uid, others, mentions=False)
+            )
+            shelf.put(Memory, held, more)
+            found.extend(more)
+        return tuple(found)
 
     async def outline(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Outline, ...]:
         """Return the outlines of those that are there, in any state, in no particular order."""
         if not memory_ids:
             return ()
-        return await self._database.glance(lambda connection: read_outlines(connection, bank_uid, memory_ids))
+        shelf = self._database.kept() or Shelf(None)
+        held = shelf.outlines[bank_uid]
+        found, others = parted(held, memory_ids)
+        if others:
+            more = await self._database.glance(lambda connection: read_outlines(connection, bank_uid, others))
+            shelf.put(Outline, held, more)
+            found.extend(more)
+        return tuple(found)
 
     async def list_memories(self, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:
         """List memories by id."""

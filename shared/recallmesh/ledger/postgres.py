@@ -121,6 +121,9 @@ class Postgres:
         """Return an engine: readers see one moment and can change nothing, writers what others have committed."""
         return self._engine(self.writers if writes else self.readers, self.timeout_s, self.lock_s, writes=writes)
 
+    def witness(self) -> None:
+        """Return nothing: to ask a server takes as long as to read."""
+
     @contextmanager
     def glance(self, connection: Connection) -> Iterator[None]:
         """Commit each statement by itself: a beginning and an end would be two more ways to the server and back."""
