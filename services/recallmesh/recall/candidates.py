@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from recallmesh.core.disclosure import may_rest, rests_on
 from recallmesh.core.memory import VISIBLE_STATES, FactType, Memory, Outline
 from recallmesh.core.recall import Outcome
-from recallmesh.core.tags import EVERYTHING, TagTest, passes
+from recallmesh.core.tags import EVERYTHING, TagTest, is_open, passes
 
 Known = TypeVar("Known", bound=Memory | Outline)
 """As much of a memory as was read."""
@@ -58,10 +58,11 @@ async def read(
         begin += len(ids)
         there = {memory.id: memory for memory in await known(bank_uid, tuple(ids))}
         evidence = await _evidence(known, bank_uid, there.values(), admission)
+        rests = not is_open(admission.tags)
         for memory_id in ids:
             memory = there.get(memory_id)
             refusal = admission.refusal(memory)
-            if refusal is None and memory is not None and not may_rest(memory, evidence, admission.tags):
+            if rests and refusal is None and memory is not None and not may_rest(memory, evidence, admission.tags):
                 refusal = Outcome.TAG
             if refusal is not None:
                 found.refused[memory_id] = refusal
@@ -74,5 +75,7 @@ async def _evidence(
     known: Read[Known], bank_uid: str, memories: Iterable[Known], admission: Admission
 ) -> dict[str, Known]:
     """Read what observations rest on, where that decides whether they may be shown."""
+    if is_open(admission.tags):
+        return {}
     ids = rests_on((memory for memory in memories if admission.refusal(memory) is None), admission.tags)
     return {memory.id: memory for memory in await known(bank_uid, ids)} if ids else {}
