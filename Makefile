@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity bench-peer fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -161,6 +161,9 @@ bench-mesh: $(DEV_STAMP) ## nine processes on real stores against one on the emb
 
 bench-capacity: $(DEV_STAMP) ## bytes a memory in each store, CPU time a call in each service
 	$(BIN)/python -m bench.capacity $(if $(SIZE),--size $(SIZE))
+
+bench-peer: $(DEV_STAMP) ## Hindsight beside this mesh in one run (its packages are installed below .peer; DATA=folder as above)
+	$(BIN)/python -m bench.peer $(if $(DATA),--data $(DATA))
 
 clean: ## remove what was built and cached, not your data
 	@test ! -e .servers/env || $(SERVERS) stop
