@@ -2,6 +2,7 @@
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 from collections import defaultdict
@@ -257,6 +258,8 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="ours without the peer")
     parser.add_argument("--no-served", dest="served", action="store_false", help="ours embedded alone, not served")
     parser.add_argument("--out", default="peer", metavar="NAME", help="name of the result file")
+    # Whoever is told to end ends the peer too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     run(parser.parse_args())
 
 

@@ -21,7 +21,7 @@ from bench.peer.system import MAX_TOKENS, MODELS, Reply, Way
 from recallmesh.core.retain import RetainItem
 
 READY_S = 180.0
-STOP_S = 30.0
+STOP_S = 10.0
 SETTINGS = {
     "HINDSIGHT_API_LLM_PROVIDER": "none",
     "HINDSIGHT_API_RETAIN_EXTRACTION_MODE": "chunks",
@@ -158,6 +158,7 @@ def _open_process(words: list[str], variables: Mapping[str, str], address: str) 
             process.wait(STOP_S)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
 
 
 def _wait_until_healthy(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
