@@ -99,9 +99,11 @@ class ServeSettings(BaseModel, extra="forbid", frozen=True):
     """Seconds between not being ready and refusing calls, on SIGTERM, so that clients can turn away."""
     grace_s: float = Field(default=20.0, ge=0)
     """The most seconds that calls in hand get to finish, on SIGTERM."""
-    connection_age_s: float = Field(default=3.0, ge=0.5, le=3600)
+    connection_age_s: float | None = Field(default=None, ge=0.5, le=3600)
     """Seconds after which a client is asked to connect again, give or take a tenth: then it also asks anew which
-    addresses a name has, so that a process that joined gets calls. It costs no call, and each time some 4 ms of CPU."""
+    addresses a name has, so that a process that joined gets calls. It costs no call, and each time some 4 ms of CPU on
+    both sides together. Absent: 3, and 3600 where ``listen`` is of this machine alone (127.0.0.1, [::1], localhost) and
+    there is no TLS: what has one address nobody joins."""
     metrics_port: int | None = Field(default=None, ge=0, le=65535)
     """The port of the Prometheus metrics, on the host of ``listen``, over plain HTTP. Absent: none are offered."""
     health_port: int | None = Field(default=None, ge=0, le=65535)

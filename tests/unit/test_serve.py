@@ -16,8 +16,8 @@ from recallmesh.identity.settings import AuthSettings
 from recallmesh.mesh import ALL_PARTS, Part, open_assembly
 from recallmesh.rpc.arm import RemoteArm
 from recallmesh.rpc.channel import open_channel
-from recallmesh.serve import check_listen, host, host_of, open_serving
-from recallmesh.settings import Settings
+from recallmesh.serve import check_listen, connection_age_s, host, host_of, open_serving
+from recallmesh.settings import ServeSettings, Settings
 
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 SERVE = {"listen": "127.0.0.1:0", "drain_s": 0}
@@ -25,6 +25,23 @@ SERVE = {"listen": "127.0.0.1:0", "drain_s": 0}
 
 def at(serving):
     return f"127.0.0.1:{serving.server.port}"
+
+
+@pytest.mark.parametrize(
+    ("listen", "seconds"),
+    [
+        ("127.0.0.1:0", 3600.0),
+        ("localhost:7070", 3600.0),
+        ("[::1]:0", 3600.0),
+        ("127.0.0.11:7070", 3.0),
+        ("0.0.0.0:7070", 3.0),
+        ("10.1.2.3:7070", 3.0),
+    ],
+)
+def test_connections_are_short_where_a_process_may_join_behind_a_name(listen, seconds):
+    assert connection_age_s(ServeSettings(listen=listen), encrypted=False) == seconds
+    assert connection_age_s(ServeSettings(listen=listen), encrypted=True) == 3.0
+    assert connection_age_s(ServeSettings(listen=listen, connection_age_s=7.0), encrypted=False) == 7.0
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:7070", "localhost:0", "[::1]:7070", "127.8.8.8:1"])
