@@ -232,7 +232,7 @@ def timeless(answer: RecallAnswer) -> RecallAnswer:
     if trace is not None:
         assert all(phase.duration >= timedelta() for phase in trace.phases)
         phases = tuple(replace(phase, start=timedelta(), duration=timedelta()) for phase in trace.phases)
-        trace = replace(trace, phases=phases)
+        trace = replace(trace, phases=phases, hops=())
     return replace(
         answer,
         arms=tuple(replace(report, latency=timedelta()) for report in answer.arms),

@@ -16,6 +16,7 @@ from recallmesh.cli.page.document import check_place, document, write_page
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.errors import InvalidArgument
+from recallmesh.core.hop import Hop
 from recallmesh.core.memory import FactType, Memory
 from recallmesh.core.recall import (
     ArmReport,
@@ -38,6 +39,11 @@ from recallmesh.core.tuning import BoostLevel, Budget, MinScores, RecallTuning
 NOW = datetime(2026, 10, 6, 7, tzinfo=UTC)
 HOSTILE = "</script><img src=x onerror=alert(1)><!--<script>${document}\x00\u2028\u202eevil\ud83d"
 REQUEST = RecallRequest(BankRef("diary"), "What happened in May?", max_tokens=60, trace=True)
+MS = timedelta(milliseconds=1)
+HOPS = (
+    Hop("keyword", "search", 1 * MS, 4 * MS, there=True, inside=3 * MS, sent=412, received=25_600),
+    Hop("ledger", "read", 12 * MS, 2 * MS, there=True, sent=None, received=None, reason="STORE_UNAVAILABLE"),
+)
 NEIGHBOUR = "40fd1132-26a6-433f-bf3f-7930a2228881"
 
 
@@ -62,6 +68,7 @@ def answered(*rows, **fields):
         ),
         query_time=NOW,
         budget_hits=300,
+        hops=HOPS,
     )
     arms = (ArmReport(ArmName.GRAPH, PartState.TIMED_OUT, 0, timedelta(milliseconds=2000), "after 2 s"),)
     models = (PartReport("reranker", PartState.OK, 2, timedelta(milliseconds=300)),)
@@ -178,6 +185,28 @@ def test_the_head_tells_what_was_asked_and_who_answered():
         ("reranker", "ok", ""),
     ]
     assert made["phases"] == [{"name": "arms", "start": 1.0, "ms": 20.0}]
+    assert made["hops"] == [
+        {
+            "name": "keyword search",
+            "start": 1.0,
+            "ms": 4.0,
+            "inside": 3.0,
+            "where": "wire 1.0 ms",
+            "sent": "412 B",
+            "received": "25.6 kB",
+            "failure": "",
+        },
+        {
+            "name": "ledger read",
+            "start": 12.0,
+            "ms": 2.0,
+            "inside": None,
+            "where": "there",
+            "sent": "? B",
+            "received": "? B",
+            "failure": "STORE_UNAVAILABLE",
+        },
+    ]
     assert made["fusion"] == {
         "kept": 2,
         "by": "RRF of these",

@@ -14,6 +14,7 @@ from recallmesh.cli.answer import print_answer, when
 from recallmesh.cli.candidates import LEGEND, ON_DEMAND
 from recallmesh.cli.screen import print_table, printable
 from recallmesh.core.arm import ArmName
+from recallmesh.core.hop import Hop
 from recallmesh.core.memory import FactType, Memory
 from recallmesh.core.recall import (
     ArmReport,
@@ -83,6 +84,15 @@ def answer(*memories, ranks: Mapping[ArmName, int] | None = None, **fields):
     return RecallAnswer(packed, arms=fields.pop("arms", ()), **fields)
 
 
+MS = timedelta(milliseconds=1)
+HOPS = (
+    Hop("keyword", "search", 1 * MS, 4 * MS, there=True, inside=3 * MS, sent=412, received=25_600),
+    Hop("graph", "search", 1 * MS, 9 * MS, inside=9 * MS),
+    Hop("temporal", "search", 2 * MS, 3 * MS, there=True, sent=412, received=0, reason="STORE_UNAVAILABLE"),
+    Hop("ledger", "read", 12 * MS, 2 * MS, there=True, sent=None, received=None),
+)
+
+
 def traced(**more):
     scores = Scores(
         rrf=0.0656,
@@ -108,7 +118,7 @@ def traced(**more):
         Phase("arms", timedelta(), timedelta(milliseconds=20)),
         Phase("pack", timedelta(milliseconds=20), timedelta()),
     )
-    trace = Trace(phases, window, Prefilter(1, 0, 300, {}, {}), tuple(rows), RecallTuning(), NOW, 300)
+    trace = Trace(phases, window, Prefilter(1, 0, 300, {}, {}), tuple(rows), RecallTuning(), NOW, 300, HOPS)
     arms = (ArmReport(ArmName.SEMANTIC, PartState.OK, 38, timedelta(milliseconds=3)),)
     models = (PartReport("reranker", PartState.OK, 38, timedelta(milliseconds=300)),)
     return answer(memory(), arms=arms, models=models, trace=trace)
@@ -215,6 +225,26 @@ def test_in_a_pipe_the_phases_are_plain_numbers():
     print_account(screen, traced())
     assert "arms\t0.0\t20.0\npack\t20.0\t0.0\n" in shown(screen)
     assert "█" not in shown(screen)
+
+
+def test_in_a_pipe_the_calls_are_plain_numbers_and_what_nobody_knows_is_empty():
+    screen = pipe()
+    print_account(screen, traced())
+    told = shown(screen)
+    assert "keyword\tsearch\tthere\t1.0\t4.0\t3.0\t412\t25600\t\n" in told
+    assert "graph\tsearch\there\t1.0\t9.0\t9.0\t0\t0\t\n" in told
+    assert "ledger\tread\tthere\t12.0\t2.0\t\t\t\t\n" in told
+    assert "temporal\tsearch\tthere\t2.0\t3.0\t\t412\t0\tSTORE_UNAVAILABLE\n" in told
+
+
+def test_on_a_terminal_each_call_says_where_it_went_its_bytes_and_the_wires_time():
+    screen = terminal(100)
+    print_account(screen, traced())
+    lines = [" ".join(line.split()) for line in shown(screen).splitlines()]
+    assert "hops keyword search 4.0 ms wire 1.0 ms 412 B out 25.6 kB in" in lines
+    assert "graph search 9.0 ms here 0 B out 0 B in" in lines
+    assert "ledger read 2.0 ms there ? ?" in lines
+    assert "temporal search 3.0 ms there 412 B out 0 B in STORE_UNAVAILABLE" in lines
 
 
 def test_on_a_terminal_the_phases_have_bars():

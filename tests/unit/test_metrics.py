@@ -19,6 +19,7 @@ NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
 LABELS = {
     "arm", "place", "part", "method", "reason", "store", "system", "operation", "phase", "state", "outcome", "kind",
     "model", "setting", "why", "code", "status", "version", "python",
+    "direction",
 }  # fmt: skip
 """All have as many values as the code has names; none is of a caller's, a bank or a tenant."""
 COUNTED = ("_hits", "_memories", "_tokens", "_items", "_rows", "_texts", "_backlog", "_pending", "_flight", "_limit",

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recallmesh.cli.candidates import print_candidates
+from recallmesh.cli.hops import print_hops
 from recallmesh.cli.screen import print_lines, printable
 from recallmesh.core.recall import RecallAnswer, Trace
 
@@ -18,7 +19,7 @@ BAR = 40
 
 
 def print_account(screen: Console, answer: RecallAnswer, *, most: int = ROWS) -> None:
-    """Print what was asked when, the window and its rule, the arms, the timeline, and a row for each candidate."""
+    """Print what was asked when, the window, the arms, the timeline, the calls, and a row for each candidate."""
     trace = answer.trace
     if trace is None:
         return
@@ -28,6 +29,7 @@ def print_account(screen: Console, answer: RecallAnswer, *, most: int = ROWS) ->
     _print_window(screen, trace)
     _print_arms(screen, answer)
     _print_phases(screen, trace)
+    print_hops(screen, trace.hops)
     print_candidates(screen, trace, most)
 
 

@@ -66,7 +66,7 @@ class Assembly:
             evidence = _evidence(call, stages)
             evidence.fates = _fates(stages.rows, passing, considered, packed)
             evidence.beyond_limit = _beyond_limit(considered, packed, request.limit)
-            account = trace(evidence, call.watch.phases())
+            account = trace(evidence, call.watch.phases(), call.watch.hops())
         if call.account is not None:
             call.account.trace = account if slow else None
             call.account.done = call.account.clock()

@@ -126,6 +126,12 @@ class Orchestrator:
     ) -> tuple[Call, Found]:
         """Read the query, find the bank and ask the arms; the first two at once."""
         watch = Stopwatch()
+        with watch.noting():
+            return await self._noted_search(request, account, watch, again=again)
+
+    async def _noted_search(
+        self, request: RecallRequest, account: Account | None, watch: Stopwatch, *, again: bool
+    ) -> tuple[Call, Found]:
         begun = asyncio.get_running_loop().time()
         left = remaining()
         seconds = self._defaults.timeout_s if left is None else min(left, self._defaults.timeout_s)
@@ -191,6 +197,10 @@ class Orchestrator:
         return "" if call.tuning.reranking and call.tuning.rerank_limit else "switched off"
 
     async def _answer(self, call: Call, found: Found, order: Order) -> RecallAnswer:
+        with call.watch.noting():
+            return await self._noted_answer(call, found, order)
+
+    async def _noted_answer(self, call: Call, found: Found, order: Order) -> RecallAnswer:
         answer = await self._answer_in_brief(call, found, order)
         if answer is not None:
             if call.account is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from recallmesh.core.errors import MeshError
+from recallmesh.core.hop import Hop
 from recallmesh.core.recall import ArmReport, PartReport, Phase, RecallRequest, Scores, Trace, TraceCandidate
 from recallmesh.recall.call import Account, Call
 from recallmesh.recall.fanout import Found
@@ -133,6 +134,7 @@ def _of_call(call: Call) -> dict[str, Any]:
             {"name": phase.name, "start_ms": _ms(phase.start), "ms": _ms(phase.duration)}
             for phase in call.watch.phases()
         ],
+        "hops": [_hop(hop) for hop in call.watch.hops()],
     }
 
 
@@ -141,6 +143,14 @@ def _of_found(found: Found) -> dict[str, Any]:
         "arms": {report.arm.value: _report(report) | {"hits": report.hits} for report in found.arms},
         "embedder": _report(found.embedder),
     }
+
+
+def _hop(hop: Hop) -> dict[str, Any]:
+    said: dict[str, Any] = {"part": hop.part, "method": hop.method, "start_ms": _ms(hop.start), "ms": _ms(hop.duration)}
+    if hop.there:
+        known = {"sent": hop.sent, "received": hop.received, "wire_ms": None if hop.wire is None else _ms(hop.wire)}
+        said |= {name: value for name, value in known.items() if value is not None}
+    return said | ({"reason": hop.reason} if hop.reason else {})
 
 
 def _report(report: ArmReport | PartReport) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""Taking the time of each stretch of a recall."""
+"""Taking the time of each stretch of a recall, and of each call that it makes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from time import perf_counter
 
+from recallmesh.core.hop import Hop, HopLog, noting
 from recallmesh.core.recall import Phase
 
 
@@ -15,6 +16,7 @@ class Stopwatch:
         """Start."""
         self._zero = perf_counter()
         self._laps: list[tuple[str, float, float]] = []
+        self._log = HopLog(self._zero)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -24,6 +26,14 @@ class Stopwatch:
             yield
         finally:
             self._laps.append((name, begun, perf_counter()))
+
+    def noting(self) -> AbstractContextManager[None]:
+        """Take note of what is called inside."""
+        return noting(self._log)
+
+    def hops(self) -> tuple[Hop, ...]:
+        """Return the calls that have ended, in the order in which they began."""
+        return self._log.hops()
 
     def phases(self) -> tuple[Phase, ...]:
         """Return the phases in the order in which they began."""

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from recallmesh.core.arm import ArmName, Hit
 from recallmesh.core.disclosure import may_quote
+from recallmesh.core.hop import Hop
 from recallmesh.core.recall import Outcome, Phase, Prefilter, Scores, Trace, TraceCandidate, WindowReading
 from recallmesh.core.tags import TagTest
 from recallmesh.recall.plan import ResolvedTuning
@@ -40,7 +41,7 @@ class Evidence:
     window: WindowReading | None = None
 
 
-def trace(evidence: Evidence, phases: tuple[Phase, ...]) -> Trace:
+def trace(evidence: Evidence, phases: tuple[Phase, ...], hops: tuple[Hop, ...] = ()) -> Trace:
     """Tell where each candidate stood at each stage and what became of it."""
     return Trace(
         phases=phases,
@@ -50,6 +51,7 @@ def trace(evidence: Evidence, phases: tuple[Phase, ...]) -> Trace:
         tuning=evidence.tuning.as_tuning(),
         query_time=evidence.asked_at,
         budget_hits=evidence.budget_hits,
+        hops=hops,
     )
 
 

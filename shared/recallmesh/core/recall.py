@@ -9,6 +9,7 @@ from typing import Protocol
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankRef
 from recallmesh.core.document import Chunk
+from recallmesh.core.hop import Hop
 from recallmesh.core.memory import ALL_FACT_TYPES, FactType, Memory
 from recallmesh.core.tags import EVERYTHING, TagTest
 from recallmesh.core.time import Window
@@ -219,6 +220,8 @@ class Trace:
     tuning: RecallTuning
     query_time: datetime
     budget_hits: int
+    hops: tuple[Hop, ...] = ()
+    """The calls that recall made of other parts and of the ledger, by when they began."""
 
 
 @dataclass(frozen=True, slots=True)

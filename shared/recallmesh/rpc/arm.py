@@ -27,6 +27,7 @@ from recallmesh.rpc.health import check_health
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.split import split
+from recallmesh.rpc.weighing import weighed
 from recallmesh.v1 import arm_service_pb2 as pb
 from recallmesh.v1 import arm_service_pb2_grpc
 
@@ -147,7 +148,7 @@ class RemoteArm:
         """
         self._name = str(name)
         self._channel = channel
-        self._stub = arm_service_pb2_grpc.ArmServiceStub(channel)
+        self._stub = arm_service_pb2_grpc.ArmServiceStub(weighed(channel))
         self._model = model
         self._timeout_s = timeout_s
 

@@ -11,6 +11,7 @@ from recallmesh.core.errors import ArmTimeout, FieldViolation, InvalidArgument
 from recallmesh.core.limits import MESSAGE_BYTES
 from recallmesh.rpc.request import outgoing_metadata
 from recallmesh.rpc.status import error_from_rpc
+from recallmesh.rpc.weighing import WeighedMethod, too_large
 
 Req = TypeVar("Req", bound=Message)
 Resp = TypeVar("Resp", bound=Message)
@@ -43,32 +44,37 @@ def built(build: Callable[[], Req]) -> Req:
         InvalidArgument: a text is not valid Unicode, a number too large for its field, or the whole above the limit.
 
     """
-    try:
-        request = build()
-    except UnicodeEncodeError as error:
-        raise InvalidArgument(FieldViolation("request", "holds text that is not valid Unicode")) from error
-    except ValueError as error:
-        raise InvalidArgument(FieldViolation("request", "holds a number that is too large for its field")) from error
+    request = made(build)
     size = request.ByteSize()
     if size > MESSAGE_BYTES:
         raise InvalidArgument(too_large(size))
     return request
 
 
-def too_large(size: int) -> FieldViolation:
-    """Say that a message is too large, and the limit."""
-    return FieldViolation("request", f"is {size} bytes; a message is at most {MESSAGE_BYTES} bytes")
+def made(build: Callable[[], Req]) -> Req:
+    """Make a request, whatever its size.
+
+    Raises:
+        InvalidArgument: a text is not valid Unicode, or a number too large for its field.
+
+    """
+    try:
+        return build()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(FieldViolation("request", "holds text that is not valid Unicode")) from error
+    except ValueError as error:
+        raise InvalidArgument(FieldViolation("request", "holds a number that is too large for its field")) from error
 
 
 async def unary(
-    method: grpc.aio.UnaryUnaryMultiCallable[Req, Resp],
+    method: grpc.aio.UnaryUnaryMultiCallable[Req, Resp] | WeighedMethod[Req, Resp],
     build: Callable[[], Req],
     *,
     timeout_s: float | None,
     tenant: str = "",
 ) -> Resp:
     """Call and return the answer, or raise the mesh error that the server raised."""
-    request = built(build)
+    request = made(build) if isinstance(method, WeighedMethod) else built(build)
     try:
         return await method(request, timeout=time_left(timeout_s), metadata=outgoing_metadata(tenant))
     except grpc.aio.AioRpcError as error:

@@ -14,6 +14,7 @@ from recallmesh.rpc.codec.enums import EMBED_KIND
 from recallmesh.rpc.health import check_health
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.split import split_texts
+from recallmesh.rpc.weighing import weighed
 from recallmesh.v1 import embedder_service_pb2 as pb
 from recallmesh.v1 import embedder_service_pb2_grpc
 
@@ -73,7 +74,7 @@ class RemoteEmbedder:
     def __init__(self, channel: grpc.aio.Channel, *, timeout_s: float | None = 30.0) -> None:
         """Reach the embedder; ``timeout_s`` bounds each call, within the deadline in hand."""
         self._channel = channel
-        self._stub = embedder_service_pb2_grpc.EmbedderServiceStub(channel)
+        self._stub = embedder_service_pb2_grpc.EmbedderServiceStub(weighed(channel))
         self._timeout_s = timeout_s
         self._info: EmbedderInfo | None = None
 

@@ -31,12 +31,12 @@ from recallmesh.core.principal import Principal, Right, current_principal, enter
 from recallmesh.core.text import name_violations
 from recallmesh.core.time import system_clock
 from recallmesh.rpc.allowance import Allowances
-from recallmesh.rpc.call import too_large
 from recallmesh.rpc.door import Door
 from recallmesh.rpc.entry import Entry
-from recallmesh.rpc.request import REQUEST_ID_KEY, enter_request, tenant_of
+from recallmesh.rpc.request import INSIDE_KEY, REQUEST_ID_KEY, Metadata, enter_request, tenant_of
 from recallmesh.rpc.right import fills, right_of
 from recallmesh.rpc.status import status_from_error
+from recallmesh.rpc.weighing import too_large
 
 if TYPE_CHECKING:
     Handler = grpc.RpcMethodHandler[Any, Any]  # generic in its types alone
@@ -94,6 +94,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
         self._entry = entry
         self._observe = observe
         self._span = span
+        self._wraps: dict[str, Handler] = {}
 
     async def intercept_service(
         self,
@@ -102,6 +103,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
     ) -> "Handler":
         """Return the method's handler, wrapped."""
         method = handler_call_details.method
+        if (kept := self._wraps.get(method)) is not None:
+            return kept
         handler = await continuation(handler_call_details)
         if handler is not None and not method.startswith(OURS):
             if method.startswith(OPEN) or await self._knows(handler_call_details):
@@ -113,14 +116,8 @@ class Interceptor(grpc.aio.ServerInterceptor):
                 partial(_missing, self.starting if method.startswith(OURS) else None)
             )
             return grpc.stream_stream_rpc_method_handler(self._wrapped(UNKNOWN, missing, None).stream)
-        wrapped = self._wrapped(method, handler, right_of(method))
-        if handler.response_streaming:
-            if handler.request_streaming:
-                return grpc.stream_stream_rpc_method_handler(wrapped.stream)
-            return grpc.unary_stream_rpc_method_handler(wrapped.stream)
-        if handler.request_streaming:
-            return grpc.stream_unary_rpc_method_handler(wrapped.unary)
-        return grpc.unary_unary_rpc_method_handler(wrapped.unary)
+        # What is hosted stays hosted, so that a method is wrapped once.
+        return self._wraps.setdefault(method, _alike(handler, self._wrapped(method, handler, right_of(method))))
 
     async def _knows(self, details: grpc.HandlerCallDetails) -> bool:
         """Tell whether the caller of what is not ours (reflection) is anybody; who is not is refused as elsewhere."""
@@ -133,6 +130,17 @@ class Interceptor(grpc.aio.ServerInterceptor):
     def _wrapped(self, method: str, handler: Any, right: Right | None) -> "_Wrapped":  # noqa: ANN401 - gRPC's is loose
         around = _Around(self._door, self._entry, self._observe, self._span)
         return _Wrapped(method, handler, right, around)
+
+
+def _alike(handler: Any, wrapped: "_Wrapped") -> "Handler":  # noqa: ANN401 - as above
+    """Return the wrapped handler as one of gRPC's four kinds, which is that of the other."""
+    if handler.response_streaming:
+        if handler.request_streaming:
+            return grpc.stream_stream_rpc_method_handler(wrapped.stream)
+        return grpc.unary_stream_rpc_method_handler(wrapped.stream)
+    if handler.request_streaming:
+        return grpc.stream_unary_rpc_method_handler(wrapped.unary)
+    return grpc.unary_unary_rpc_method_handler(wrapped.unary)
 
 
 def _missing(starting: MeshError | None, _requests: object, _context: Context) -> NoReturn:
@@ -181,11 +189,14 @@ class _Wrapped:
     async def _run(self, raw: Raw, context: Context, send: Send) -> None:
         began = time.perf_counter()
         code = "CANCELLED"
-        request_id = enter_request(context.invocation_metadata() or ())
-        context.set_trailing_metadata(((REQUEST_ID_KEY, request_id),))
-        with structlog.contextvars.bound_contextvars(request_id=request_id), self._span(self._method) as tell:
+        metadata = context.invocation_metadata() or ()  # made anew whenever it is asked for
+        request_id = enter_request(metadata)
+        # Never unbound: the call has a task, and so a context, of its own.
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        with self._span(self._method) as tell:
             try:
-                await self._admitted(raw, context, send)
+                await self._admitted(raw, context, send, metadata)
+                context.set_trailing_metadata(self._told(request_id, began))
                 code = "OK"
             except Exception as error:  # noqa: BLE001 - the outermost place, past which no text may go
                 fault = self._mesh_error(error, request_id)
@@ -198,6 +209,12 @@ class _Wrapped:
                 self._observe(self._method, code, seconds)
                 self._note(code, seconds)
 
+    def _told(self, request_id: str, began: float) -> tuple[tuple[str, str], ...]:
+        """Return what goes behind an answer: the call's id, and to the mesh's own how long it was worked on."""
+        if self._right is not Right.MESH:
+            return ((REQUEST_ID_KEY, request_id),)
+        return ((REQUEST_ID_KEY, request_id), (INSIDE_KEY, str(int(1_000_000 * (time.perf_counter() - began)))))
+
     def _note(self, code: str, seconds: float) -> None:
         """Tell the log that a call has ended; of a known caller's that administers, whatever the log leaves out."""
         principal = current_principal()
@@ -205,8 +222,8 @@ class _Wrapped:
         log = _log.info if who and self._right is Right.ADMIN else _log.debug
         log("call ended", method=self._method, code=code, ms=round(seconds * 1000, 1), **who)
 
-    async def _admitted(self, raw: Raw, context: Context, send: Send) -> None:
-        principal = await self._entry.admitted(self._method, self._right, context.invocation_metadata() or ())
+    async def _admitted(self, raw: Raw, context: Context, send: Send, metadata: Metadata) -> None:
+        principal = await self._entry.admitted(self._method, self._right, metadata)
         enter_principal(principal)
         if not principal.name or self._right is Right.MESH:
             await self._bounded(raw, context, send)

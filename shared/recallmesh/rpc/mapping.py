@@ -11,9 +11,9 @@ from recallmesh.core.errors import FieldViolation, InvalidArgument
 from recallmesh.core.gateway import Asked, Parameters
 from recallmesh.core.limits import MESSAGE_BYTES
 from recallmesh.rpc.blame import UNFIT, descriptor, faults, misspelt
-from recallmesh.rpc.call import too_large
 from recallmesh.rpc.literal import strict
 from recallmesh.rpc.parameter import object_from_pairs
+from recallmesh.rpc.weighing import too_large
 
 M = TypeVar("M", bound=Message)
 

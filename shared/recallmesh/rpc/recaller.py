@@ -26,6 +26,7 @@ from recallmesh.rpc.fit import fitted
 from recallmesh.rpc.health import check_health
 from recallmesh.rpc.hosted import Check, Hosted, always
 from recallmesh.rpc.request import tenant_of
+from recallmesh.rpc.weighing import weighed
 from recallmesh.v1 import recall_service_pb2 as pb
 from recallmesh.v1 import recall_service_pb2_grpc
 
@@ -76,7 +77,7 @@ class RemoteRecaller:
     def __init__(self, channel: grpc.aio.Channel, *, timeout_s: float | None = 30.0) -> None:
         """Reach recall; ``timeout_s`` bounds each call, within the deadline in hand."""
         self._channel = channel
-        self._stub = recall_service_pb2_grpc.RecallServiceStub(channel)
+        self._stub = recall_service_pb2_grpc.RecallServiceStub(weighed(channel))
         self._timeout_s = timeout_s
 
     async def recall(self, request: RecallRequest) -> RecallAnswer:

@@ -12,6 +12,7 @@ from recallmesh.rpc.call import unary
 from recallmesh.rpc.health import check_health
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.split import split_texts
+from recallmesh.rpc.weighing import weighed
 from recallmesh.v1 import reranker_service_pb2 as pb
 from recallmesh.v1 import reranker_service_pb2_grpc
 
@@ -58,7 +59,7 @@ class RemoteReranker:
     def __init__(self, channel: grpc.aio.Channel, *, timeout_s: float | None = 30.0) -> None:
         """Reach the reranker; ``timeout_s`` bounds each call, within the deadline in hand."""
         self._channel = channel
-        self._stub = reranker_service_pb2_grpc.RerankerServiceStub(channel)
+        self._stub = reranker_service_pb2_grpc.RerankerServiceStub(weighed(channel))
         self._timeout_s = timeout_s
 
     async def info(self) -> RerankerInfo:

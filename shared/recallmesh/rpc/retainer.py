@@ -18,6 +18,7 @@ from recallmesh.rpc.failure import failure_to_pb
 from recallmesh.rpc.health import check_health
 from recallmesh.rpc.hosted import Check, Hosted, always
 from recallmesh.rpc.request import tenant_of
+from recallmesh.rpc.weighing import weighed
 from recallmesh.v1 import retain_service_pb2 as pb
 from recallmesh.v1 import retain_service_pb2_grpc
 
@@ -81,7 +82,7 @@ class RemoteRetainer:
     def __init__(self, channel: grpc.aio.Channel, *, timeout_s: float | None = 120.0) -> None:
         """Reach retain; ``timeout_s`` bounds each call, within the deadline in hand."""
         self._channel = channel
-        self._stub = retain_service_pb2_grpc.RetainServiceStub(channel)
+        self._stub = retain_service_pb2_grpc.RetainServiceStub(weighed(channel))
         self._timeout_s = timeout_s
 
     async def retain(self, request: RetainRequest) -> RetainAnswer:

@@ -24,6 +24,7 @@ from recallmesh.rpc.health import check_health
 from recallmesh.rpc.hosted import Hosted
 from recallmesh.rpc.page import page_from_pb, page_to_pb, token_to_pb
 from recallmesh.rpc.split import split
+from recallmesh.rpc.weighing import weighed
 from recallmesh.v1 import vector_service_pb2 as pb
 from recallmesh.v1 import vector_service_pb2_grpc
 
@@ -91,7 +92,7 @@ class RemoteVectors:
         """Reach the index of a model; ``timeout_s`` bounds each call, within the deadline in hand."""
         self._model = model
         self._channel = channel
-        self._stub = vector_service_pb2_grpc.VectorServiceStub(channel)
+        self._stub = vector_service_pb2_grpc.VectorServiceStub(weighed(channel))
         self._timeout_s = timeout_s
 
     async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:

@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 
 import structlog
 from opentelemetry.trace import SpanKind
+from prometheus_client import Histogram
 
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import ArmTimeout, InternalFault, MeshError
+from recallmesh.core.hop import Turn
 from recallmesh.core.trace_context import TraceContext, tracing
-from recallmesh.telemetry.attribute import SERVER_ADDRESS
+from recallmesh.telemetry.attribute import RECEIVED, SENT, SERVER_ADDRESS
 from recallmesh.telemetry.metrics import Metrics
 from recallmesh.telemetry.tracing import Attributes, Work
 
@@ -44,6 +46,7 @@ class Guard:
         self._kind = SpanKind.CLIENT if at else SpanKind.INTERNAL
         self._address: Attributes = {SERVER_ADDRESS: at} if at else {}
         self.place = THERE if at else HERE
+        self._seconds: dict[str, Histogram] = {}
 
     async def run(
         self,
@@ -63,7 +66,7 @@ class Guard:
             InternalFault: a bug; the log has the rest.
 
         """
-        began = time.perf_counter()
+        turn, reason = Turn(weighed=self.place is THERE), ""
         try:
             span = self._begin(method, origins) if self._tracing is not None else None
             if span is None:
@@ -74,12 +77,18 @@ class Guard:
                 answer = await self.bounded(work)
                 if told is not None:
                     span.tell(told(answer))
+                if turn.load is not None and turn.load.messages:
+                    span.tell({SENT: turn.load.sent, RECEIVED: turn.load.received})
                 return answer
         except MeshError as error:
-            self._metrics.port_failures.labels(self._part, method, self.place, error.reason).inc()
+            reason = error.reason
+            self._metrics.port_failures.labels(self._part, method, self.place, reason).inc()
             raise
         finally:
-            self._metrics.port_call.labels(self._part, method, self.place).observe(time.perf_counter() - began)
+            seconds = turn.end(self._part, method, there=self.place is THERE, reason=reason)
+            self._timed(method).observe(seconds)
+            if turn.load is not None and turn.load.messages:
+                self._metrics.observe_load(self._part, method, turn.load)
 
     async def stream(
         self, method: str, rows: AsyncGenerator[T, None], *, part_of: TraceContext | None = None
@@ -115,7 +124,7 @@ class Guard:
         finally:
             if span is not None:
                 span.end()
-            self._metrics.port_call.labels(self._part, method, self.place).observe(time.perf_counter() - began)
+            self._timed(method).observe(time.perf_counter() - began)
 
     async def each(self, method: str, rows: AsyncIterator[T]) -> AsyncIterator[T]:
         """Pass on what comes, for as long as the caller listens; what goes wrong leaves as from ``run``.
@@ -151,6 +160,12 @@ class Guard:
                 raise
             except Exception as error:
                 raise self._fault(error) from error
+
+    def _timed(self, method: str) -> Histogram:
+        """Return where a method's times are counted: to look it up by its labels takes as long as to count."""
+        if method not in self._seconds:
+            self._seconds[method] = self._metrics.port_call.labels(self._part, method, self.place)
+        return self._seconds[method]
 
     def _begin(self, method: str, origins: Iterable[str] = (), *, part_of: TraceContext | None = None) -> Work | None:
         if self._tracing is None:

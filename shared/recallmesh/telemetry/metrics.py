@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.consolidation import Backlog
+from recallmesh.core.hop import Load
 from recallmesh.core.operation import OperationKind
 from recallmesh.core.recall import Phase, RecallAnswer
 from recallmesh.core.retain import Delivery, RetainAnswer
@@ -75,6 +76,11 @@ class Metrics:
             "port_failures_total",
             "Failed calls of a part of the mesh, by the reason of their error.",
             ("part", "method", "place", "reason"),
+        )
+        self.port_bytes = self._counter(
+            "port_bytes_total",
+            "Bytes of the messages to and from a part elsewhere, without headers: sent or received.",
+            ("part", "method", "direction"),
         )
         self.store_call = self._histogram(
             "store_call_seconds",
@@ -222,10 +228,10 @@ class Metrics:
         self.build = self._gauge("build_info", "1, and what runs.", ("version", "python"))
         self.build.labels(version("recallmesh"), platform.python_version()).set(1)
 
-    def observe_search(self, arm: ArmName, place: str, budget: int, hits: int) -> None:
-        """Count what an arm was asked and found."""
-        self.arm_budget.labels(arm.value, place).observe(budget)
-        self.arm_hits.labels(arm.value, place).observe(hits)
+    def observe_load(self, part: str, method: str, load: Load) -> None:
+        """Count what went to a part elsewhere, and what came back."""
+        self.port_bytes.labels(part, method, "sent").inc(load.sent)
+        self.port_bytes.labels(part, method, "received").inc(load.received)
 
     def observe_phases(self, phases: tuple[Phase, ...]) -> None:
         """Count where the time of a recall went."""

@@ -38,21 +38,23 @@ class ObservedArm:
     ) -> None:
         """Wrap an arm, here or there (``at``); ``timeout_s`` bounds a search, the caller's deadline everything."""
         self._arm = arm
-        self._name = name
-        self._metrics = metrics
         self._guard = Guard(name.value, timeout_s=None, metrics=metrics, at=at)
         self._search_guard = Guard(name.value, timeout_s=timeout_s, metrics=metrics, at=at)
+        labels = (name.value, self._guard.place)
+        self._seconds = metrics.arm_search.labels(*labels)
+        self._asked, self._found = metrics.arm_budget.labels(*labels), metrics.arm_hits.labels(*labels)
 
     async def search(self, query: ArmQuery) -> tuple[Hit, ...]:
         """As the arm does."""
-        with self._metrics.arm_search.labels(self._name.value, self._guard.place).time():
+        with self._seconds.time():
             hits = await self._search_guard.run(
                 "search",
                 self._arm.search(query),
                 asked=lambda: {BANK_UID: query.bank_uid, LIMIT: query.limit},
                 told=lambda found: {HITS: len(found)},
             )
-        self._metrics.observe_search(self._name, self._guard.place, query.limit, len(hits))
+        self._asked.observe(query.limit)
+        self._found.observe(len(hits))
         return hits
 
     async def index(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:

@@ -1,7 +1,6 @@
 """A store again, with a metric and a span around every call; the composition root puts them on."""
 
 import inspect
-import time
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -9,12 +8,17 @@ from typing import Any, TypeVar, cast
 from opentelemetry.trace import SpanKind
 
 from recallmesh.core.errors import MeshError
+from recallmesh.core.hop import Turn
 from recallmesh.telemetry.attribute import DB_OPERATION, DB_SYSTEM
 from recallmesh.telemetry.metrics import Metrics
 
 S = TypeVar("S")
 
 Call = Callable[..., Awaitable[Any]]
+
+IN_PROCESS = frozenset({"sqlite", "qdrant-edge"})
+"""The systems that run in this process; the others are servers, and how many bytes go there their drivers keep to
+themselves."""
 
 
 def observed_store(store: S, *, name: str, system: str, metrics: Metrics) -> S:
@@ -46,10 +50,11 @@ def _observed(call: Call, method: str, name: str, system: str, metrics: Metrics)
         metrics.tracing,
     )
     attributes = {DB_SYSTEM: system, DB_OPERATION: method}
+    there = system not in IN_PROCESS
 
     @wraps(call)
     async def counted(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as the store's
-        began = time.perf_counter()
+        turn, reason = Turn(), ""
         try:
             # The stores are polled, which is part of nothing: that is recorded within other work alone.
             span = None
@@ -62,9 +67,10 @@ def _observed(call: Call, method: str, name: str, system: str, metrics: Metrics)
             with span:
                 return await call(*given, **more)
         except MeshError as error:
-            failures.labels(name, system, method, error.reason).inc()
+            reason = error.reason
+            failures.labels(name, system, method, reason).inc()
             raise
         finally:
-            seconds.observe(time.perf_counter() - began)
+            seconds.observe(turn.end(name, method, there=there, reason=reason))
 
     return counted

@@ -28,7 +28,7 @@ from recallmesh.v1 import time_pb2 as recallmesh_dot_v1_dot_time__pb2
 from recallmesh.v1 import tuning_pb2 as recallmesh_dot_v1_dot_tuning__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19recallmesh/v1/trace.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/time.proto\x1a\x1arecallmesh/v1/tuning.proto\"\xef\x02\n\x05Trace\x12$\n\x06phases\x18\x01 \x03(\x0b\x32\x14.recallmesh.v1.Phase\x12,\n\x06window\x18\x02 \x01(\x0b\x32\x1c.recallmesh.v1.WindowReading\x12+\n\tprefilter\x18\x03 \x01(\x0b\x32\x18.recallmesh.v1.Prefilter\x12\x31\n\ncandidates\x18\x04 \x03(\x0b\x32\x1d.recallmesh.v1.TraceCandidate\x12+\n\x06tuning\x18\x05 \x01(\x0b\x32\x1b.recallmesh.v1.RecallTuning\x12.\n\nquery_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x62udget_hits\x18\x07 \x01(\x05\x12\x11\n\ttruncated\x18\x08 \x01(\x08\x12-\n\nutc_offset\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\"l\n\x05Phase\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x05start\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"T\n\rWindowReading\x12%\n\x06window\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x0e\n\x06phrase\x18\x03 \x01(\t\"\xbc\x02\n\tPrefilter\x12\x0c\n\x04kept\x18\x01 \x01(\x05\x12\x0f\n\x07\x64ropped\x18\x02 \x01(\x05\x12\x0b\n\x03\x63\x61p\x18\x03 \x01(\x05\x12\x34\n\x06\x62oosts\x18\x04 \x03(\x0b\x32$.recallmesh.v1.Prefilter.BoostsEntry\x12>\n\x0b\x63omposition\x18\x05 \x03(\x0b\x32).recallmesh.v1.Prefilter.CompositionEntry\x12\x0f\n\x07stopped\x18\x06 \x01(\t\x1aH\n\x0b\x42oostsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0e\x32\x19.recallmesh.v1.BoostLevel:\x02\x38\x01\x1a\x32\n\x10\x43ompositionEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\xa8\x04\n\x0eTraceCandidate\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\'\n\x07outcome\x18\x03 \x01(\x0e\x32\x16.recallmesh.v1.Outcome\x12\x12\n\nfused_rank\x18\x04 \x01(\x05\x12\x12\n\nfinal_rank\x18\x05 \x01(\x05\x12\x37\n\x05ranks\x18\x06 \x03(\x0b\x32(.recallmesh.v1.TraceCandidate.RanksEntry\x12@\n\narm_scores\x18\x07 \x03(\x0b\x32,.recallmesh.v1.TraceCandidate.ArmScoresEntry\x12;\n\x07\x62\x65\x63\x61use\x18\x08 \x03(\x0b\x32*.recallmesh.v1.TraceCandidate.BecauseEntry\x12%\n\x06scores\x18\t \x01(\x0b\x32\x15.recallmesh.v1.Scores\x12\x13\n\x0btoken_count\x18\n \x01(\x05\x12\x10\n\x08reranked\x18\x0b \x01(\x08\x12\x0e\n\x06\x64\x65tail\x18\x0c \x01(\t\x1a,\n\nRanksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\x1a\x30\n\x0e\x41rmScoresEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x1a.\n\x0c\x42\x65\x63\x61useEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd6\x02\n\x06Scores\x12\x0b\n\x03rrf\x18\x01 \x01(\x01\x12\x11\n\trelevance\x18\x02 \x01(\x01\x12\r\n\x05\x66inal\x18\x03 \x01(\x01\x12\x19\n\x0creranker_raw\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rrecency_boost\x18\x05 \x01(\x01\x12\x16\n\x0etemporal_boost\x18\x06 \x01(\x01\x12\x13\n\x0bproof_boost\x18\x07 \x01(\x01\x12\x16\n\x0estrategy_boost\x18\x08 \x01(\x01\x12\x14\n\x0c\x66usion_prior\x18\t \x01(\x01\x12\x15\n\rcontext_prior\x18\n \x01(\x01\x12\x14\n\x0cnaming_prior\x18\x0b \x01(\x01\x12\x15\n\rkeyword_prior\x18\x0c \x01(\x01\x12\x14\n\x0clength_prior\x18\r \x01(\x01\x12\x0f\n\x07reading\x18\x0e \x01(\x01\x12\x14\n\x0csurroundings\x18\x0f \x01(\x01\x42\x0f\n\r_reranker_raw*\xc5\x01\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x12\n\x0eOUTCOME_PACKED\x10\x01\x12\x0f\n\x0bOUTCOME_CAP\x10\x02\x12\x11\n\rOUTCOME_FLOOR\x10\x03\x12\x12\n\x0eOUTCOME_BUDGET\x10\x04\x12\x16\n\x12OUTCOME_SUPERSEDED\x10\x05\x12\x0f\n\x0bOUTCOME_TAG\x10\x06\x12\x17\n\x13OUTCOME_INVALIDATED\x10\x07\x12\x13\n\x0fOUTCOME_MISSING\x10\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19recallmesh/v1/trace.proto\x12\rrecallmesh.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18recallmesh/v1/time.proto\x1a\x1arecallmesh/v1/tuning.proto\"\x91\x03\n\x05Trace\x12$\n\x06phases\x18\x01 \x03(\x0b\x32\x14.recallmesh.v1.Phase\x12,\n\x06window\x18\x02 \x01(\x0b\x32\x1c.recallmesh.v1.WindowReading\x12+\n\tprefilter\x18\x03 \x01(\x0b\x32\x18.recallmesh.v1.Prefilter\x12\x31\n\ncandidates\x18\x04 \x03(\x0b\x32\x1d.recallmesh.v1.TraceCandidate\x12+\n\x06tuning\x18\x05 \x01(\x0b\x32\x1b.recallmesh.v1.RecallTuning\x12.\n\nquery_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x62udget_hits\x18\x07 \x01(\x05\x12\x11\n\ttruncated\x18\x08 \x01(\x08\x12-\n\nutc_offset\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12 \n\x04hops\x18\n \x03(\x0b\x32\x12.recallmesh.v1.Hop\"\x9e\x02\n\x03Hop\x12\x0c\n\x04part\x18\x01 \x01(\t\x12\x0e\n\x06method\x18\x02 \x01(\t\x12(\n\x05start\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06remote\x18\x05 \x01(\x08\x12)\n\x06inside\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\nsent_bytes\x18\x07 \x01(\x03H\x00\x88\x01\x01\x12\x1b\n\x0ereceived_bytes\x18\x08 \x01(\x03H\x01\x88\x01\x01\x12\x0f\n\x07\x66\x61ilure\x18\t \x01(\tB\r\n\x0b_sent_bytesB\x11\n\x0f_received_bytes\"l\n\x05Phase\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x05start\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"T\n\rWindowReading\x12%\n\x06window\x18\x01 \x01(\x0b\x32\x15.recallmesh.v1.Window\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x0e\n\x06phrase\x18\x03 \x01(\t\"\xbc\x02\n\tPrefilter\x12\x0c\n\x04kept\x18\x01 \x01(\x05\x12\x0f\n\x07\x64ropped\x18\x02 \x01(\x05\x12\x0b\n\x03\x63\x61p\x18\x03 \x01(\x05\x12\x34\n\x06\x62oosts\x18\x04 \x03(\x0b\x32$.recallmesh.v1.Prefilter.BoostsEntry\x12>\n\x0b\x63omposition\x18\x05 \x03(\x0b\x32).recallmesh.v1.Prefilter.CompositionEntry\x12\x0f\n\x07stopped\x18\x06 \x01(\t\x1aH\n\x0b\x42oostsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0e\x32\x19.recallmesh.v1.BoostLevel:\x02\x38\x01\x1a\x32\n\x10\x43ompositionEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\xa8\x04\n\x0eTraceCandidate\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\'\n\x07outcome\x18\x03 \x01(\x0e\x32\x16.recallmesh.v1.Outcome\x12\x12\n\nfused_rank\x18\x04 \x01(\x05\x12\x12\n\nfinal_rank\x18\x05 \x01(\x05\x12\x37\n\x05ranks\x18\x06 \x03(\x0b\x32(.recallmesh.v1.TraceCandidate.RanksEntry\x12@\n\narm_scores\x18\x07 \x03(\x0b\x32,.recallmesh.v1.TraceCandidate.ArmScoresEntry\x12;\n\x07\x62\x65\x63\x61use\x18\x08 \x03(\x0b\x32*.recallmesh.v1.TraceCandidate.BecauseEntry\x12%\n\x06scores\x18\t \x01(\x0b\x32\x15.recallmesh.v1.Scores\x12\x13\n\x0btoken_count\x18\n \x01(\x05\x12\x10\n\x08reranked\x18\x0b \x01(\x08\x12\x0e\n\x06\x64\x65tail\x18\x0c \x01(\t\x1a,\n\nRanksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\x1a\x30\n\x0e\x41rmScoresEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x1a.\n\x0c\x42\x65\x63\x61useEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xd6\x02\n\x06Scores\x12\x0b\n\x03rrf\x18\x01 \x01(\x01\x12\x11\n\trelevance\x18\x02 \x01(\x01\x12\r\n\x05\x66inal\x18\x03 \x01(\x01\x12\x19\n\x0creranker_raw\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rrecency_boost\x18\x05 \x01(\x01\x12\x16\n\x0etemporal_boost\x18\x06 \x01(\x01\x12\x13\n\x0bproof_boost\x18\x07 \x01(\x01\x12\x16\n\x0estrategy_boost\x18\x08 \x01(\x01\x12\x14\n\x0c\x66usion_prior\x18\t \x01(\x01\x12\x15\n\rcontext_prior\x18\n \x01(\x01\x12\x14\n\x0cnaming_prior\x18\x0b \x01(\x01\x12\x15\n\rkeyword_prior\x18\x0c \x01(\x01\x12\x14\n\x0clength_prior\x18\r \x01(\x01\x12\x0f\n\x07reading\x18\x0e \x01(\x01\x12\x14\n\x0csurroundings\x18\x0f \x01(\x01\x42\x0f\n\r_reranker_raw*\xc5\x01\n\x07Outcome\x12\x17\n\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x12\n\x0eOUTCOME_PACKED\x10\x01\x12\x0f\n\x0bOUTCOME_CAP\x10\x02\x12\x11\n\rOUTCOME_FLOOR\x10\x03\x12\x12\n\x0eOUTCOME_BUDGET\x10\x04\x12\x16\n\x12OUTCOME_SUPERSEDED\x10\x05\x12\x0f\n\x0bOUTCOME_TAG\x10\x06\x12\x17\n\x13OUTCOME_INVALIDATED\x10\x07\x12\x13\n\x0fOUTCOME_MISSING\x10\x08\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -45,28 +45,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TRACECANDIDATE_ARMSCORESENTRY']._serialized_options = b'8\001'
   _globals['_TRACECANDIDATE_BECAUSEENTRY']._loaded_options = None
   _globals['_TRACECANDIDATE_BECAUSEENTRY']._serialized_options = b'8\001'
-  _globals['_OUTCOME']._serialized_start=1949
-  _globals['_OUTCOME']._serialized_end=2146
+  _globals['_OUTCOME']._serialized_start=2272
+  _globals['_OUTCOME']._serialized_end=2469
   _globals['_TRACE']._serialized_start=164
-  _globals['_TRACE']._serialized_end=531
-  _globals['_PHASE']._serialized_start=533
-  _globals['_PHASE']._serialized_end=641
-  _globals['_WINDOWREADING']._serialized_start=643
-  _globals['_WINDOWREADING']._serialized_end=727
-  _globals['_PREFILTER']._serialized_start=730
-  _globals['_PREFILTER']._serialized_end=1046
-  _globals['_PREFILTER_BOOSTSENTRY']._serialized_start=922
-  _globals['_PREFILTER_BOOSTSENTRY']._serialized_end=994
-  _globals['_PREFILTER_COMPOSITIONENTRY']._serialized_start=996
-  _globals['_PREFILTER_COMPOSITIONENTRY']._serialized_end=1046
-  _globals['_TRACECANDIDATE']._serialized_start=1049
-  _globals['_TRACECANDIDATE']._serialized_end=1601
-  _globals['_TRACECANDIDATE_RANKSENTRY']._serialized_start=1459
-  _globals['_TRACECANDIDATE_RANKSENTRY']._serialized_end=1503
-  _globals['_TRACECANDIDATE_ARMSCORESENTRY']._serialized_start=1505
-  _globals['_TRACECANDIDATE_ARMSCORESENTRY']._serialized_end=1553
-  _globals['_TRACECANDIDATE_BECAUSEENTRY']._serialized_start=1555
-  _globals['_TRACECANDIDATE_BECAUSEENTRY']._serialized_end=1601
-  _globals['_SCORES']._serialized_start=1604
-  _globals['_SCORES']._serialized_end=1946
+  _globals['_TRACE']._serialized_end=565
+  _globals['_HOP']._serialized_start=568
+  _globals['_HOP']._serialized_end=854
+  _globals['_PHASE']._serialized_start=856
+  _globals['_PHASE']._serialized_end=964
+  _globals['_WINDOWREADING']._serialized_start=966
+  _globals['_WINDOWREADING']._serialized_end=1050
+  _globals['_PREFILTER']._serialized_start=1053
+  _globals['_PREFILTER']._serialized_end=1369
+  _globals['_PREFILTER_BOOSTSENTRY']._serialized_start=1245
+  _globals['_PREFILTER_BOOSTSENTRY']._serialized_end=1317
+  _globals['_PREFILTER_COMPOSITIONENTRY']._serialized_start=1319
+  _globals['_PREFILTER_COMPOSITIONENTRY']._serialized_end=1369
+  _globals['_TRACECANDIDATE']._serialized_start=1372
+  _globals['_TRACECANDIDATE']._serialized_end=1924
+  _globals['_TRACECANDIDATE_RANKSENTRY']._serialized_start=1782
+  _globals['_TRACECANDIDATE_RANKSENTRY']._serialized_end=1826
+  _globals['_TRACECANDIDATE_ARMSCORESENTRY']._serialized_start=1828
+  _globals['_TRACECANDIDATE_ARMSCORESENTRY']._serialized_end=1876
+  _globals['_TRACECANDIDATE_BECAUSEENTRY']._serialized_start=1878
+  _globals['_TRACECANDIDATE_BECAUSEENTRY']._serialized_end=1924
+  _globals['_SCORES']._serialized_start=1927
+  _globals['_SCORES']._serialized_end=2269
 # @@protoc_insertion_point(module_scope)

@@ -86,6 +86,7 @@ class Trace(_message.Message):
     BUDGET_HITS_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
     UTC_OFFSET_FIELD_NUMBER: _builtins.int
+    HOPS_FIELD_NUMBER: _builtins.int
     budget_hits: _builtins.int
     """The number of hits asked of each arm and fact type."""
     truncated: _builtins.bool
@@ -118,6 +119,10 @@ class Trace(_message.Message):
     def utc_offset(self) -> _duration_pb2.Duration:
         """The asker's offset from UTC, in (-24 h, 24 h), whole minutes. Absent: none."""
 
+    @_builtins.property
+    def hops(self) -> _containers.RepeatedCompositeFieldContainer[Global___Hop]:
+        """The calls that recall made of arms, models and ledger, by when they began."""
+
     def __init__(
         self,
         *,
@@ -130,14 +135,85 @@ class Trace(_message.Message):
         budget_hits: _builtins.int = ...,
         truncated: _builtins.bool = ...,
         utc_offset: _duration_pb2.Duration | None = ...,
+        hops: _abc.Iterable[Global___Hop] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["prefilter", b"prefilter", "query_time", b"query_time", "tuning", b"tuning", "utc_offset", b"utc_offset", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_hits", b"budget_hits", "candidates", b"candidates", "phases", b"phases", "prefilter", b"prefilter", "query_time", b"query_time", "truncated", b"truncated", "tuning", b"tuning", "utc_offset", b"utc_offset", "window", b"window"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_hits", b"budget_hits", "candidates", b"candidates", "hops", b"hops", "phases", b"phases", "prefilter", b"prefilter", "query_time", b"query_time", "truncated", b"truncated", "tuning", b"tuning", "utc_offset", b"utc_offset", "window", b"window"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Trace: _TypeAlias = Trace  # noqa: Y015
+
+@_typing.final
+class Hop(_message.Message):
+    """One call that recall made of another part of the mesh, or of the ledger."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PART_FIELD_NUMBER: _builtins.int
+    METHOD_FIELD_NUMBER: _builtins.int
+    START_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
+    REMOTE_FIELD_NUMBER: _builtins.int
+    INSIDE_FIELD_NUMBER: _builtins.int
+    SENT_BYTES_FIELD_NUMBER: _builtins.int
+    RECEIVED_BYTES_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
+    part: _builtins.str
+    """The part: semantic, keyword, graph, temporal, embedder, reranker, ledger. More may be added."""
+    method: _builtins.str
+    """What it was asked: search, embed, rerank, read. More may be added."""
+    remote: _builtins.bool
+    """Whether the part is in another process. The default: it is in recall's own, and nothing was sent."""
+    sent_bytes: _builtins.int
+    """The bytes of the messages that went there, without what HTTP/2 puts around them. Absent where nobody counts them."""
+    received_bytes: _builtins.int
+    """The bytes of the messages that came back. Absent where nobody counts them."""
+    failure: _builtins.str
+    """The reason it failed for. Empty where it did not."""
+    @_builtins.property
+    def start(self) -> _duration_pb2.Duration:
+        """When it was called, after the recall came in."""
+
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """How long it took, as recall waited for it."""
+
+    @_builtins.property
+    def inside(self) -> _duration_pb2.Duration:
+        """How much of the duration the part worked on it by its own account: from when it had the request to when it had
+        written the answer. The rest is writing, sending, waiting for a turn at either end, and reading. Absent where the
+        part did not say.
+        """
+
+    def __init__(
+        self,
+        *,
+        part: _builtins.str = ...,
+        method: _builtins.str = ...,
+        start: _duration_pb2.Duration | None = ...,
+        duration: _duration_pb2.Duration | None = ...,
+        remote: _builtins.bool = ...,
+        inside: _duration_pb2.Duration | None = ...,
+        sent_bytes: _builtins.int | None = ...,
+        received_bytes: _builtins.int | None = ...,
+        failure: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_received_bytes", b"_received_bytes", "_sent_bytes", b"_sent_bytes", "duration", b"duration", "inside", b"inside", "received_bytes", b"received_bytes", "sent_bytes", b"sent_bytes", "start", b"start"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_received_bytes", b"_received_bytes", "_sent_bytes", b"_sent_bytes", "duration", b"duration", "failure", b"failure", "inside", b"inside", "method", b"method", "part", b"part", "received_bytes", b"received_bytes", "remote", b"remote", "sent_bytes", b"sent_bytes", "start", b"start"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__received_bytes: _TypeAlias = _typing.Literal["received_bytes"]  # noqa: Y015
+    _WhichOneofArgType__received_bytes: _TypeAlias = _typing.Literal["_received_bytes", b"_received_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__sent_bytes: _TypeAlias = _typing.Literal["sent_bytes"]  # noqa: Y015
+    _WhichOneofArgType__sent_bytes: _TypeAlias = _typing.Literal["_sent_bytes", b"_sent_bytes"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__received_bytes) -> _WhichOneofReturnType__received_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sent_bytes) -> _WhichOneofReturnType__sent_bytes | None: ...
+
+Global___Hop: _TypeAlias = Hop  # noqa: Y015
 
 @_typing.final
 class Phase(_message.Message):

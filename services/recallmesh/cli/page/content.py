@@ -10,8 +10,10 @@ from typing import Any
 
 from recallmesh.cli.answer import when
 from recallmesh.cli.columns import ABOUT, BY, FACTORS, OUTCOMES, SIGNS, became, order
+from recallmesh.cli.hops import size, where
 from recallmesh.cli.screen import one_line, printable
 from recallmesh.core.arm import ArmName
+from recallmesh.core.hop import Hop
 from recallmesh.core.recall import (
     Fusion,
     RecallAnswer,
@@ -44,6 +46,7 @@ def content(request: RecallRequest, answer: RecallAnswer, trace: Trace) -> Plain
         "phases": [
             {"name": printable(one.name), "start": _ms(one.start), "ms": _ms(one.duration)} for one in trace.phases
         ],
+        "hops": list(map(_hop, trace.hops)),
         "arms": [{"name": arm.value, "sign": SIGNS[arm], "by": LANES.get(arm, BY[arm])} for arm in arms],
         "about": ABOUT,
         "outcomes": {str(word): why for word, why in OUTCOMES.items()},
@@ -92,6 +95,19 @@ def _parts(answer: RecallAnswer) -> Iterator[Plain]:
             "ms": _ms(model.latency),
             "detail": printable(model.detail),
         }
+
+
+def _hop(hop: Hop) -> Plain:
+    return {
+        "name": printable(f"{hop.part} {hop.method}"),
+        "start": _ms(hop.start),
+        "ms": _ms(hop.duration),
+        "inside": None if hop.inside is None else _ms(hop.inside),
+        "where": where(hop),
+        "sent": "? B" if hop.sent is None else size(hop.sent),
+        "received": "? B" if hop.received is None else size(hop.received),
+        "failure": printable(hop.reason),
+    }
 
 
 def _fusion(request: RecallRequest, trace: Trace) -> Plain:

@@ -65,13 +65,27 @@ function draw_head() {
     make("b", {}, part.name), " ", make("small", {}, part.kind),
     make("p", {}, make("span", { class: `state ${part.state}` }, part.state), ` · ${part.count} · ${part.ms} ms`),
     part.detail ? make("p", {}, part.detail) : null)));
-  const whole = Math.max(0.1, ...data.phases.map((phase) => phase.start + phase.ms));
+  const whole = Math.max(0.1, ...[...data.phases, ...data.hops].map((lap) => lap.start + lap.ms));
+  const laid = (name, start, ms) => {
+    const bar = make(name);
+    bar.style.left = `min(${(100 * start) / whole}%, calc(100% - 2px))`;
+    bar.style.width = `${(100 * ms) / whole}%`;
+    return bar;
+  };
   at("phases").append(...data.phases.map((phase) => {
-    const bar = make("span");
-    bar.style.left = `min(${(100 * phase.start) / whole}%, calc(100% - 2px))`;
-    bar.style.width = `${(100 * phase.ms) / whole}%`;
+    const bar = laid("span", phase.start, phase.ms);
     return make("div", { role: "listitem", "data-tip": `${phase.name}: from ${phase.start.toFixed(1)} ms on, for ${phase.ms.toFixed(1)} ms` },
       make("span", {}, phase.name), make("i", {}, bar), make("span", {}, `${phase.ms.toFixed(1)} ms`));
+  }));
+  at("calls").hidden = !data.hops.length;
+  at("hops").append(...data.hops.map((hop) => {
+    // How the wire's time lies on both sides of the work nobody knows: drawn as half and half.
+    const bars = [laid("span", hop.start, hop.ms)];
+    if (hop.inside !== null) bars.push(laid("b", hop.start + (hop.ms - hop.inside) / 2, hop.inside));
+    const said = `${hop.ms.toFixed(1)} ms · ${hop.where} · ${hop.sent} out, ${hop.received} in`;
+    return make("div", { role: "listitem", "data-tip": `${hop.name}: from ${hop.start.toFixed(1)} ms on, for ${said}` },
+      make("span", {}, hop.name), make("i", {}, ...bars),
+      make("span", hop.failure ? { class: "failed" } : {}, hop.failure ? `${hop.ms.toFixed(1)} ms · ${hop.failure}` : said));
   }));
 }
 

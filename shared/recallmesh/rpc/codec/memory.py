@@ -8,38 +8,61 @@ from recallmesh.rpc.codec.time import (
     moment_from_pb,
     moment_to_pb,
     occurrence_from_pb,
-    occurrence_to_pb,
     offset_to_pb,
+    write_moment,
+    write_occurrence,
 )
 from recallmesh.v1 import memory_pb2, memory_service_pb2
 
 
 def memory_to_pb(memory: Memory) -> memory_pb2.Memory:
     """Write a memory."""
-    return memory_pb2.Memory(
-        id=memory.id,
-        text=memory.text,
-        fact_type=FACT_TYPE.to_pb(memory.fact_type),
-        create_time=moment_to_pb(memory.created),
-        occurred=None if memory.occurred is None else occurrence_to_pb(memory.occurred),
-        mention_time=None if memory.mentioned is None else moment_to_pb(memory.mentioned),
-        mention_utc_offset=offset_to_pb(memory.mentioned),
-        context=memory.context,
-        tags=memory.tags,
-        metadata=memory.metadata,
-        document_id=memory.document_id,
-        chunk_id=memory.chunk_id,
-        position=memory.position,
-        previous_id=memory.previous_id,
-        mentions=[mention_to_pb(mention) for mention in memory.mentions],
-        causes=[cause_to_pb(cause) for cause in memory.causes],
-        source_ids=memory.sources,
-        attachment_ids=memory.attachments,
-        proof_count=memory.proof_count,
-        token_count=memory.tokens,
-        state=MEMORY_STATE.to_pb(memory.state),
-        version=memory.version,
-    )
+    message = memory_pb2.Memory()
+    write_memory(memory, message)
+    return message
+
+
+def write_memory(memory: Memory, message: memory_pb2.Memory) -> None:
+    """Write a memory where it belongs.
+
+    An answer holds a hundred of them: what is made by itself is written, read and copied once more for each message
+    that it is put in. What is empty is what is not written.
+    """
+    message.id = memory.id
+    message.text = memory.text
+    message.fact_type = FACT_TYPE.to_pb(memory.fact_type)
+    write_moment(memory.created, message.create_time)
+    if memory.occurred is not None:
+        write_occurrence(memory.occurred, message.occurred)
+    if memory.mentioned is not None:
+        write_moment(memory.mentioned, message.mention_time)
+        if (offset := offset_to_pb(memory.mentioned)) is not None:
+            message.mention_utc_offset.CopyFrom(offset)
+    message.context = memory.context
+    message.document_id = memory.document_id
+    message.chunk_id = memory.chunk_id
+    message.position = memory.position
+    message.previous_id = memory.previous_id
+    message.proof_count = memory.proof_count
+    message.token_count = memory.tokens
+    message.state = MEMORY_STATE.to_pb(memory.state)
+    message.version = memory.version
+    _write_lists(memory, message)
+
+
+def _write_lists(memory: Memory, message: memory_pb2.Memory) -> None:
+    if memory.tags:
+        message.tags.extend(memory.tags)
+    if memory.metadata:
+        message.metadata.update(memory.metadata)
+    if memory.mentions:
+        message.mentions.extend(map(mention_to_pb, memory.mentions))
+    if memory.causes:
+        message.causes.extend(map(cause_to_pb, memory.causes))
+    if memory.sources:
+        message.source_ids.extend(memory.sources)
+    if memory.attachments:
+        message.attachment_ids.extend(memory.attachments)
 
 
 def memory_from_pb(message: memory_pb2.Memory) -> Memory:
@@ -58,16 +81,16 @@ def memory_from_pb(message: memory_pb2.Memory) -> Memory:
             else local_moment_from_pb(mentioned, message.mention_utc_offset, "memory.mention_time")
         ),
         context=message.context,
-        tags=tuple(message.tags),
-        metadata=dict(message.metadata),
+        tags=tuple(message.tags) if message.tags else (),
+        metadata=dict(message.metadata) if message.metadata else {},
         document_id=message.document_id,
         chunk_id=message.chunk_id,
         position=message.position,
         previous_id=message.previous_id,
-        mentions=tuple(mention_from_pb(mention) for mention in message.mentions),
-        causes=tuple(cause_from_pb(cause) for cause in message.causes),
-        sources=tuple(message.source_ids),
-        attachments=tuple(message.attachment_ids),
+        mentions=tuple(map(mention_from_pb, message.mentions)) if message.mentions else (),
+        causes=tuple(map(cause_from_pb, message.causes)) if message.causes else (),
+        sources=tuple(message.source_ids) if message.source_ids else (),
+        attachments=tuple(message.attachment_ids) if message.attachment_ids else (),
         proof_count=message.proof_count,
         tokens=message.token_count,
         state=MEMORY_STATE.from_server(message.state),

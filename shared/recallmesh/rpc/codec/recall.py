@@ -18,7 +18,7 @@ from recallmesh.core.tuning import Budget
 from recallmesh.rpc.codec.bank import bank_ref
 from recallmesh.rpc.codec.document import chunk_from_pb, chunk_to_pb
 from recallmesh.rpc.codec.enums import BUDGET, FACT_TYPE, FUSION, PART_STATE, RECALL_STAGE, arm_from_server
-from recallmesh.rpc.codec.memory import memory_from_pb, memory_to_pb
+from recallmesh.rpc.codec.memory import memory_from_pb, write_memory
 from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.codec.time import (
     duration_from_pb,
@@ -31,13 +31,12 @@ from recallmesh.rpc.codec.time import (
 )
 from recallmesh.rpc.codec.trace import (
     by_arm_from_pb,
-    by_arm_to_pb,
     reading_from_pb,
     reading_to_pb,
     scores_from_pb,
-    scores_to_pb,
     trace_from_pb,
-    trace_to_pb,
+    write_scores,
+    write_trace,
 )
 from recallmesh.rpc.codec.tuning import tuning_from_pb, tuning_to_pb
 from recallmesh.v1 import recall_service_pb2, report_pb2
@@ -91,21 +90,28 @@ def recall_from_pb(message: recall_service_pb2.RecallRequest, tenant: str) -> Re
 
 def answer_to_pb(answer: RecallAnswer) -> recall_service_pb2.RecallResponse:
     """Write an answer, whatever its size."""
-    return recall_service_pb2.RecallResponse(
-        memories=[_recalled_to_pb(recalled) for recalled in answer.memories],
-        arms=[_arm_report_to_pb(report) for report in answer.arms],
-        models=[_model_report_to_pb(report) for report in answer.models],
-        window=None if answer.window is None else reading_to_pb(answer.window),
-        omitted_count=answer.omitted,
-        token_count=answer.tokens,
-        chunks=[
-            recall_service_pb2.RecalledChunk(chunk=chunk_to_pb(found.chunk), truncated=found.truncated)
-            for found in answer.chunks
-        ],
-        source_facts=[memory_to_pb(memory) for memory in answer.source_facts],
-        omitted_source_fact_count=answer.source_facts_omitted,
-        trace=None if answer.trace is None else trace_to_pb(answer.trace),
-    )
+    message = recall_service_pb2.RecallResponse()
+    write_answer(answer, message)
+    return message
+
+
+def write_answer(answer: RecallAnswer, message: recall_service_pb2.RecallResponse) -> None:
+    """Write an answer where it belongs, whatever its size."""
+    for recalled in answer.memories:
+        _write_recalled(recalled, message.memories.add())
+    message.arms.extend(map(_arm_report_to_pb, answer.arms))
+    message.models.extend(map(_model_report_to_pb, answer.models))
+    if answer.window is not None:
+        message.window.CopyFrom(reading_to_pb(answer.window))
+    message.omitted_count = answer.omitted
+    message.token_count = answer.tokens
+    for found in answer.chunks:
+        message.chunks.add(chunk=chunk_to_pb(found.chunk), truncated=found.truncated)
+    for memory in answer.source_facts:
+        write_memory(memory, message.source_facts.add())
+    message.omitted_source_fact_count = answer.source_facts_omitted
+    if answer.trace is not None:
+        write_trace(answer.trace, message.trace)
 
 
 def answer_from_pb(message: recall_service_pb2.RecallResponse) -> RecallAnswer:
@@ -127,7 +133,10 @@ def answer_from_pb(message: recall_service_pb2.RecallResponse) -> RecallAnswer:
 def progress_to_pb(progress: RecallProgress) -> recall_service_pb2.RecallStreamResponse:
     """Write one answer of a stream, whatever its size."""
     stage = RECALL_STAGE.to_pb(progress.stage)
-    return recall_service_pb2.RecallStreamResponse(stage=stage, answer=answer_to_pb(progress.answer))
+    message = recall_service_pb2.RecallStreamResponse(stage=stage)
+    message.answer.SetInParent()
+    write_answer(progress.answer, message.answer)
+    return message
 
 
 def progress_from_pb(message: recall_service_pb2.RecallStreamResponse) -> RecallProgress:
@@ -135,13 +144,12 @@ def progress_from_pb(message: recall_service_pb2.RecallStreamResponse) -> Recall
     return RecallProgress(RECALL_STAGE.from_server(message.stage), answer_from_pb(message.answer))
 
 
-def _recalled_to_pb(recalled: RecalledMemory) -> recall_service_pb2.RecalledMemory:
-    return recall_service_pb2.RecalledMemory(
-        memory=memory_to_pb(recalled.memory),
-        ranks=by_arm_to_pb(recalled.ranks),
-        scores=scores_to_pb(recalled.scores),
-        oversized=recalled.oversized,
-    )
+def _write_recalled(recalled: RecalledMemory, message: recall_service_pb2.RecalledMemory) -> None:
+    write_memory(recalled.memory, message.memory)
+    for arm, rank in recalled.ranks.items():
+        message.ranks[arm.value] = rank
+    write_scores(recalled.scores, message.scores)
+    message.oversized = recalled.oversized
 
 
 def _recalled_from_pb(message: recall_service_pb2.RecalledMemory) -> RecalledMemory:

@@ -17,9 +17,17 @@ MICROSECOND = timedelta(microseconds=1)
 
 def moment_to_pb(moment: datetime) -> Timestamp:
     """Write a moment to the microsecond; a naive one is taken to be UTC."""
+    message = Timestamp()
+    write_moment(moment, message)
+    return message
+
+
+def write_moment(moment: datetime, message: Timestamp) -> None:
+    """Write a moment where it belongs; set there, a message costs a third of one that is made and copied."""
     since = (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment) - EPOCH
     # Its own parts, of which only the days have a sign: a tenth of the time of dividing, for hundreds in an answer.
-    return Timestamp(seconds=since.days * DAY_S + since.seconds, nanos=since.microseconds * 1000)
+    message.seconds = since.days * DAY_S + since.seconds
+    message.nanos = since.microseconds * 1000
 
 
 def moment_from_pb(message: Timestamp, field: str) -> datetime:
@@ -82,11 +90,21 @@ def duration_from_pb(message: Duration) -> timedelta:
 
 def window_to_pb(window: Window) -> time_pb2.Window:
     """Write a stretch of time; the offset of its end only where it is another than that of its start."""
-    start, end = window.start, window.end
-    message = time_pb2.Window(start=moment_to_pb(start), end=moment_to_pb(end), utc_offset=offset_to_pb(start))
-    if end.utcoffset() != start.utcoffset():
-        message.end_utc_offset.CopyFrom(duration_to_pb(end.utcoffset() or timedelta()))
+    message = time_pb2.Window()
+    write_window(window, message)
     return message
+
+
+def write_window(window: Window, message: time_pb2.Window) -> None:
+    """Write a stretch of time where it belongs."""
+    start, end = window.start, window.end
+    write_moment(start, message.start)
+    write_moment(end, message.end)
+    offset, end_offset = start.utcoffset(), end.utcoffset()
+    if offset:
+        message.utc_offset.CopyFrom(duration_to_pb(offset))
+    if end_offset != offset:
+        message.end_utc_offset.CopyFrom(duration_to_pb(end_offset or timedelta()))
 
 
 def window_from_pb(message: time_pb2.Window, field: str = "window") -> Window:
@@ -110,7 +128,15 @@ def window_from_pb(message: time_pb2.Window, field: str = "window") -> Window:
 
 def occurrence_to_pb(occurrence: Occurrence) -> time_pb2.Occurrence:
     """Write when a fact happened."""
-    return time_pb2.Occurrence(window=window_to_pb(occurrence.window), precision=PRECISION.to_pb(occurrence.precision))
+    message = time_pb2.Occurrence()
+    write_occurrence(occurrence, message)
+    return message
+
+
+def write_occurrence(occurrence: Occurrence, message: time_pb2.Occurrence) -> None:
+    """Write when a fact happened where it belongs."""
+    write_window(occurrence.window, message.window)
+    message.precision = PRECISION.to_pb(occurrence.precision)
 
 
 def occurrence_from_pb(message: time_pb2.Occurrence, field: str, *, door: bool) -> Occurrence:

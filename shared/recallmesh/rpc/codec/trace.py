@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from recallmesh.core.arm import ArmName
+from recallmesh.core.hop import Hop
 from recallmesh.core.recall import Phase, Prefilter, Scores, Trace, TraceCandidate, WindowReading
 from recallmesh.rpc.codec.enums import OUTCOME
 from recallmesh.rpc.codec.time import (
@@ -32,25 +33,24 @@ def by_arm_from_pb(values: Mapping[str, T]) -> dict[ArmName, T]:
     return {arm: values[arm] for arm in _ARMS if arm in values}
 
 
-def scores_to_pb(scores: Scores) -> trace_pb2.Scores:
-    """Write a memory's scores."""
-    return trace_pb2.Scores(
-        rrf=scores.rrf,
-        relevance=scores.relevance,
-        final=scores.final,
-        reranker_raw=scores.reranker_raw,
-        recency_boost=scores.recency_boost,
-        temporal_boost=scores.temporal_boost,
-        proof_boost=scores.proof_boost,
-        strategy_boost=scores.strategy_boost,
-        fusion_prior=scores.fusion_prior,
-        context_prior=scores.context_prior,
-        naming_prior=scores.naming_prior,
-        keyword_prior=scores.keyword_prior,
-        length_prior=scores.length_prior,
-        reading=scores.reading,
-        surroundings=scores.surroundings,
-    )
+def write_scores(scores: Scores, message: trace_pb2.Scores) -> None:
+    """Write a memory's scores where they belong."""
+    message.rrf = scores.rrf
+    message.relevance = scores.relevance
+    message.final = scores.final
+    if scores.reranker_raw is not None:
+        message.reranker_raw = scores.reranker_raw
+    message.recency_boost = scores.recency_boost
+    message.temporal_boost = scores.temporal_boost
+    message.proof_boost = scores.proof_boost
+    message.strategy_boost = scores.strategy_boost
+    message.fusion_prior = scores.fusion_prior
+    message.context_prior = scores.context_prior
+    message.naming_prior = scores.naming_prior
+    message.keyword_prior = scores.keyword_prior
+    message.length_prior = scores.length_prior
+    message.reading = scores.reading
+    message.surroundings = scores.surroundings
 
 
 def scores_from_pb(message: trace_pb2.Scores) -> Scores:
@@ -84,22 +84,21 @@ def reading_from_pb(message: trace_pb2.WindowReading) -> WindowReading:
     return WindowReading(window_from_pb(message.window), message.rule, message.phrase)
 
 
-def candidate_to_pb(candidate: TraceCandidate) -> trace_pb2.TraceCandidate:
-    """Write a row of the account."""
-    return trace_pb2.TraceCandidate(
-        memory_id=candidate.memory_id,
-        text=candidate.text,
-        outcome=OUTCOME.to_pb(candidate.outcome),
-        fused_rank=candidate.fused_rank,
-        final_rank=candidate.final_rank,
-        ranks=by_arm_to_pb(candidate.ranks),
-        arm_scores=by_arm_to_pb(candidate.arm_scores),
-        because=by_arm_to_pb(candidate.because),
-        scores=None if candidate.scores is None else scores_to_pb(candidate.scores),
-        token_count=candidate.tokens,
-        reranked=candidate.reranked,
-        detail=candidate.detail,
-    )
+def write_candidate(candidate: TraceCandidate, message: trace_pb2.TraceCandidate) -> None:
+    """Write a row of the account where it belongs."""
+    message.memory_id = candidate.memory_id
+    message.text = candidate.text
+    message.outcome = OUTCOME.to_pb(candidate.outcome)
+    message.fused_rank = candidate.fused_rank
+    message.final_rank = candidate.final_rank
+    message.ranks.update(by_arm_to_pb(candidate.ranks))
+    message.arm_scores.update(by_arm_to_pb(candidate.arm_scores))
+    message.because.update(by_arm_to_pb(candidate.because))
+    if candidate.scores is not None:
+        write_scores(candidate.scores, message.scores)
+    message.token_count = candidate.tokens
+    message.reranked = candidate.reranked
+    message.detail = candidate.detail
 
 
 def candidate_from_pb(message: trace_pb2.TraceCandidate) -> TraceCandidate:
@@ -120,8 +119,45 @@ def candidate_from_pb(message: trace_pb2.TraceCandidate) -> TraceCandidate:
     )
 
 
-def trace_to_pb(trace: Trace) -> trace_pb2.Trace:
-    """Write the account."""
+def hop_to_pb(hop: Hop) -> trace_pb2.Hop:
+    """Write a call that recall made."""
+    return trace_pb2.Hop(
+        part=hop.part,
+        method=hop.method,
+        start=duration_to_pb(hop.start),
+        duration=duration_to_pb(hop.duration),
+        remote=hop.there,
+        inside=None if hop.inside is None else duration_to_pb(hop.inside),
+        sent_bytes=hop.sent,
+        received_bytes=hop.received,
+        failure=hop.reason,
+    )
+
+
+def hop_from_pb(message: trace_pb2.Hop) -> Hop:
+    """Read a call that recall made."""
+    return Hop(
+        part=message.part,
+        method=message.method,
+        start=duration_from_pb(message.start),
+        duration=duration_from_pb(message.duration),
+        there=message.remote,
+        inside=duration_from_pb(message.inside) if message.HasField("inside") else None,
+        sent=message.sent_bytes if message.HasField("sent_bytes") else None,
+        received=message.received_bytes if message.HasField("received_bytes") else None,
+        reason=message.failure,
+    )
+
+
+def write_trace(trace: Trace, message: trace_pb2.Trace) -> None:
+    """Write the account where it belongs."""
+    message.MergeFrom(_head_to_pb(trace))
+    for candidate in trace.candidates:
+        write_candidate(candidate, message.candidates.add())
+
+
+def _head_to_pb(trace: Trace) -> trace_pb2.Trace:
+    """Write the account but for its candidates."""
     prefilter = trace.prefilter
     return trace_pb2.Trace(
         phases=[
@@ -137,11 +173,11 @@ def trace_to_pb(trace: Trace) -> trace_pb2.Trace:
             composition=by_arm_to_pb(prefilter.composition),
             stopped=prefilter.stopped,
         ),
-        candidates=[candidate_to_pb(candidate) for candidate in trace.candidates],
         tuning=tuning_to_pb(trace.tuning),
         query_time=moment_to_pb(trace.query_time),
         utc_offset=offset_to_pb(trace.query_time),
         budget_hits=trace.budget_hits,
+        hops=[hop_to_pb(hop) for hop in trace.hops],
     )
 
 
@@ -166,4 +202,5 @@ def trace_from_pb(message: trace_pb2.Trace) -> Trace:
         tuning=tuning_from_pb(message.tuning, "trace.tuning", door=False),
         query_time=local_moment_from_pb(message.query_time, message.utc_offset, "trace.query_time"),
         budget_hits=message.budget_hits,
+        hops=tuple(map(hop_from_pb, message.hops)),
     )

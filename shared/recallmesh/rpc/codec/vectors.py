@@ -1,5 +1,6 @@
 """Nearest-neighbour questions and answers on the wire."""
 
+from functools import lru_cache
 from itertools import repeat
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument
@@ -11,6 +12,9 @@ from recallmesh.rpc.codec.tag import tag_test_from_pb, tag_test_to_pb
 from recallmesh.rpc.codec.time import micros_from_pb, micros_to_pb, window_from_pb, window_to_pb
 from recallmesh.v1 import vector_service_pb2
 
+KEPT_TIMES = 20_000
+"""How many memories' times are kept as they were read, some 200 bytes each: making one costs ten times the rest of a
+hit, and what is near to a question about a period is read again with the next one."""
 UNDATED = -(2**63)
 """What stands for a memory's time where none is known."""
 
@@ -72,6 +76,7 @@ def vector_hits_from_pb(message: vector_service_pb2.VectorHits) -> tuple[VectorH
     return tuple(map(vector_hit_of, zip(message.memory_ids, message.scores, fact_types, times, strict=False)))
 
 
+@lru_cache(KEPT_TIMES)
 def _own_time(start: int, end: int) -> Window | None:
     if start == UNDATED:
         return None
