@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-capacity bench-peer fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-hops bench-capacity bench-peer fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -158,6 +158,9 @@ bench-speed: $(DEV_STAMP) ## times on 1k to 100k memories, as ratios to a baseli
 
 bench-mesh: $(DEV_STAMP) ## nine processes on real stores against one on the embedded ones
 	@$(SERVERS) run --lasting -- $(BIN)/python -m bench.mesh
+
+bench-hops: $(DEV_STAMP) ## what a hop costs: codec, call, channels, gzip, event loop, a recall in nine processes (PARTS="codec hop")
+	@PYTHONPATH=tests:. $(BIN)/python -m bench.hops $(PARTS)
 
 bench-capacity: $(DEV_STAMP) ## bytes a memory in each store, CPU time a call in each service
 	$(BIN)/python -m bench.capacity $(if $(SIZE),--size $(SIZE))
