@@ -1,6 +1,6 @@
 """Naming: which of a bank's entities a query names. Strict: two things that are told apart anywhere stay apart here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rapidfuzz.distance import OSA
 
@@ -19,8 +19,10 @@ def named(stretches: tuple[Span, ...], entities: tuple[NamedEntity, ...]) -> tup
     family name that only one person has, or nearly the name of something.
     """
     by_key: dict[str, list[NamedEntity]] = {}
+    by_beginning: dict[str, list[NamedEntity]] = {}
     for entity in entities:
         by_key.setdefault(entity.key, []).append(entity)
+        by_beginning.setdefault(entity.key[:FUZZY_PREFIX], []).append(entity)
     chosen: dict[str, NamedEntity] = {}
     taken: list[Span] = []
     for span in stretches:
@@ -29,7 +31,9 @@ def named(stretches: tuple[Span, ...], entities: tuple[NamedEntity, ...]) -> tup
             chosen.update((entity.entity_id, entity) for entity in by_key[span.key])
     for span in stretches:
         if not any(_overlap(span, other) for other in taken):
-            near = _of_other_number(span, by_key) or _part(span, entities) or _nearly(span, entities)
+            # Thousands may have come in a large bank, and each span is like those alone that begin as it does.
+            some = entities if len(span.key) < FUZZY_PREFIX else by_beginning.get(span.key[:FUZZY_PREFIX], ())
+            near = _of_other_number(span, by_key) or _part(span, some) or _nearly(span, some)
             if near:
                 taken.append(span)
                 chosen.update((entity.entity_id, entity) for entity in near)
@@ -54,7 +58,7 @@ def _of_other_number(span: Span, by_key: dict[str, list[NamedEntity]]) -> list[N
     return list(found.values())
 
 
-def _part(span: Span, entities: tuple[NamedEntity, ...]) -> list[NamedEntity]:
+def _part(span: Span, entities: Sequence[NamedEntity]) -> list[NamedEntity]:
     """Find who alone has this given or family name; misspelt, only who alone has nearly this one."""
     if not span.alone:
         return []
@@ -72,7 +76,7 @@ def _first(key: str) -> str:
     return head.rstrip(",") if tail else ""
 
 
-def _nearly(span: Span, entities: tuple[NamedEntity, ...]) -> list[NamedEntity]:
+def _nearly(span: Span, entities: Sequence[NamedEntity]) -> list[NamedEntity]:
     if not span.fuzzy:
         return []
     near = list(_near(span, entities))
@@ -80,7 +84,7 @@ def _nearly(span: Span, entities: tuple[NamedEntity, ...]) -> list[NamedEntity]:
     return [entity for slips, entity in near if slips == best]
 
 
-def _near(span: Span, entities: tuple[NamedEntity, ...]) -> Iterator[tuple[int, NamedEntity]]:
+def _near(span: Span, entities: Sequence[NamedEntity]) -> Iterator[tuple[int, NamedEntity]]:
     words = span.key.split()
     for entity in entities:
         if entity.kind != LABEL and entity.key[:FUZZY_PREFIX] == span.key[:FUZZY_PREFIX] and "," not in entity.key:
