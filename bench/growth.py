@@ -65,7 +65,8 @@ def run(words: argparse.Namespace, folder: Path) -> None:
 
 def tell(figures: Figures, words: argparse.Namespace) -> None:
     """Print a line a figure and a column a size, write the result, and draw it."""
-    first = figures.get(str(BASE)) or next(iter(figures.values()))
+    base = str(BASE) if str(BASE) in figures else next(iter(figures))
+    first = figures[base]
     last = list(figures.values())[-1]
     rows = [
         (
@@ -75,7 +76,7 @@ def tell(figures: Figures, words: argparse.Namespace) -> None:
         )
         for name in last
     ]
-    print_figures(("figure", *(f"{int(size):,}" for size in figures), f"last / {BASE:,}"), rows)
+    print_figures(("figure", *(f"{int(size):,}" for size in figures), f"last / {int(base):,}"), rows)
     grown = {name: last[f"{name} arm, p95 ms"] / first[f"{name} arm, p95 ms"] for name in ArmName}
     for name, times in grown.items():
         print(f"{name} arm: p95 grows {times:.2f} times{'' if times <= ASKED else f', more than {ASKED:g}'}")
