@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-hops bench-growth bench-capacity bench-peer fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-hops bench-growth bench-capacity bench-peer bench-load fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -171,6 +171,9 @@ bench-capacity: $(DEV_STAMP) ## bytes a memory in each store, CPU time a call in
 
 bench-peer: $(DEV_STAMP) ## Hindsight beside this mesh in one run (its packages are installed below .peer; DATA=folder as above)
 	$(BIN)/python -m bench.peer $(if $(DATA),--data $(DATA))
+
+bench-load: $(DEV_STAMP) ## 1 to 128 callers of one process and of nine: throughput, p99, who gets what (SECONDS=, DATA=)
+	@PYTHONPATH=tests:. $(BIN)/python -m bench.load $(if $(SECONDS),--seconds $(SECONDS)) $(if $(DATA),--data $(DATA))
 
 clean: ## remove what was built and cached, not your data
 	@test ! -e .servers/env || $(SERVERS) stop

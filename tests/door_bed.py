@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import httpx
@@ -36,6 +36,8 @@ class ScriptedGateway:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     ready: Exception | None = None
+    full: Exception | None = None
+    """Why there is no place."""
     methods = METHODS
 
     def description(self):
@@ -43,6 +45,12 @@ class ScriptedGateway:
 
     def caller(self, headers):
         return Caller(headers.get("x-request-id", "made"), (), headers.get("x-request-timeout-ms", ""))
+
+    @contextmanager
+    def place(self, _method):
+        if self.full is not None:
+            raise self.full
+        yield
 
     async def call(self, _method, asked, caller):
         self.callers.append(caller)

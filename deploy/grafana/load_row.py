@@ -34,7 +34,7 @@ def load(title: str, service: str) -> Row:
             ),
             Panel(
                 "Places taken in the fullest process",
-                "At 100 % calls are refused with RESOURCE_EXHAUSTED. Of all processes, whatever they host.",
+                "At 100 % calls are refused with RESOURCE_EXHAUSTED. Those that wait count. Of all processes.",
                 "percentunit",
                 (Query(f"max by (kind) ({chosen('rpc_in_flight')} / {chosen('rpc_in_flight_limit')})", "{{kind}}"),),
             ),

@@ -61,7 +61,7 @@ async def open_door(
             for at in sorted(set(places.values()))
         }
         reached = {part.value: channels[at] for part, at in places.items()}
-        gateway = ObservedGateway(JsonGateway(**reached, door=Door(limits_of(serve))), metrics=metrics)
+        gateway = ObservedGateway(JsonGateway(**reached, door=Door(limits_of(settings))), metrics=metrics)
         leaving = Leaving()
         app = build_app(
             gateway,

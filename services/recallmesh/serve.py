@@ -46,6 +46,12 @@ from recallmesh.telemetry.metrics import Metrics
 
 PASSING = (StoreUnavailable, EmbeddingMismatch, NotReady, ArmTimeout, ConflictingWrite)
 """What the state of a store does not allow now, and may later."""
+COMING = 4
+"""So many times as many calls as may be in hand are held while it is read whose they are: one caller with many does not
+keep the others from being looked at."""
+AT_ONCE_HERE, AT_ONCE = 4, 8
+"""Callers' calls worked on at once, where models compute here and where they do not: on two cores one at a time had 23
+answers a second and eight had 27, and of eight that were reranked at once every other was late (ADR 0057)."""
 RETRY_S = 1.0
 """Seconds before building again what a store did not allow."""
 
@@ -128,7 +134,7 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
             open_server(
                 own.listen,
                 None,
-                limits=limits_of(own),
+                limits=limits_of(settings),
                 observe=assembly.metrics.observe_rpc,
                 span=assembly.metrics.span_of_call,
                 entry=entry_of(settings.auth, known, assembly.metrics),
@@ -142,8 +148,14 @@ async def open_serving(settings: Settings, hosted: frozenset[Part]) -> AsyncIter
             )
         )
         await stack.enter_async_context(loop_watched(assembly.metrics))
-        assembly.metrics.watch_in_flight("call", lambda: server.door.calls, own.in_flight)
-        assembly.metrics.watch_in_flight("stream", lambda: server.door.streams, own.streams)
+        door = server.door
+        for kind, inside, most in (
+            ("call", lambda: door.own, own.in_flight),
+            ("read", lambda: door.reads.inside + door.reads.waiting, own.in_flight),
+            ("write", lambda: door.writes.inside + door.writes.waiting, own.in_flight),
+            ("stream", lambda: door.streams, own.streams),
+        ):
+            assembly.metrics.watch_in_flight(kind, inside, most)
         assembly.metrics.unready.set_function(lambda: server.readiness.unready)
         offer_metrics(settings.serve.metrics_port, own.listen, assembly.metrics)
         building = asyncio.create_task(_build(assembly, hosted, server))
@@ -220,10 +232,17 @@ def host_of(listen: str) -> str:
     return listen.rpartition(":")[0]
 
 
-def limits_of(own: ServeSettings) -> DoorLimits:
+def limits_of(settings: Settings) -> DoorLimits:
     """Return the bounds that these settings ask for."""
+    own = settings.serve
+    usual = AT_ONCE if settings.embedder.address and settings.reranker.address else AT_ONCE_HERE
     return DoorLimits(
-        deadline_s=own.deadline_s, deadline_cap_s=own.deadline_cap_s, in_flight=own.in_flight, streams=own.streams
+        deadline_s=own.deadline_s,
+        deadline_cap_s=own.deadline_cap_s,
+        at_once=own.at_once or usual,
+        in_flight=own.in_flight,
+        coming=COMING,
+        streams=own.streams,
     )
 
 

@@ -90,8 +90,14 @@ class ServeSettings(BaseModel, extra="forbid", frozen=True):
     """The deadline, in seconds, of a call that brings none."""
     deadline_cap_s: float = Field(default=300.0, gt=0)
     """The longest deadline, in seconds, that a call may bring; longer ones are cut."""
+    at_once: int | None = Field(default=None, gt=0)
+    """The most callers' calls worked on at once, of those that read and of those that write. Others wait for their
+    turn, which goes round tenants and banks. More at once make each slower and none faster, unless they wait for
+    something outside of the process, such as a language model. Absent: 4 where a model computes in the process, 8 where
+    embedder and reranker are elsewhere."""
     in_flight: int = Field(default=64, gt=0)
-    """The most calls worked on at once; more are refused with RESOURCE_EXHAUSTED and a delay."""
+    """The most calls in hand at once, those that wait for their turn included: of those that read, of those that write,
+    and of those within the mesh, which wait for none. More are refused with RESOURCE_EXHAUSTED and a delay."""
     streams: int = Field(default=256, gt=0)
     """The most streams open at once, of requests or answers (watches, bulk loads, exports); more are refused likewise.
     They have places of their own: most of them wait."""

@@ -129,8 +129,9 @@ async def one(said):
 
 async def ask(gateway: Gateway, call, asked, caller=CALLER):
     method = gateway.methods[f"/recallmesh.v1.{call}"]
-    async with aclosing(gateway.call(method, asked, caller)) as answers:
-        return [json.loads(answer) async for answer in answers]
+    with gateway.place(method):
+        async with aclosing(gateway.call(method, asked, caller)) as answers:
+            return [json.loads(answer) async for answer in answers]
 
 
 async def test_one_request_has_one_answer():
@@ -187,9 +188,7 @@ async def test_more_calls_than_may_be_are_turned_away_and_places_come_free():
 
 async def test_streams_have_places_of_their_own():
     async with open_gateway(in_flight=1, streams=1) as (gateway, _, _):
-        method = gateway.methods["/recallmesh.v1.RecallService/RecallStream"]
-        async with aclosing(gateway.call(method, one({}), CALLER)) as answers:
-            await anext(answers)
+        with gateway.place(gateway.methods["/recallmesh.v1.RecallService/RecallStream"]):
             with pytest.raises(Overloaded, match="streams"):
                 await ask(gateway, "RecallService/RecallStream", one({}))
             assert await ask(gateway, "BankService/GetBank", one({"bankId": "b"}))

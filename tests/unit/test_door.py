@@ -33,6 +33,26 @@ async def for_ever(_asked):
     await asyncio.get_running_loop().create_future()
 
 
+def held_until_asked_twice():
+    """Answer the first request once another one was read."""
+    other = asyncio.Event()
+
+    async def answers(asked):
+        async for one in asked:
+            if one.text.startswith(b"1"):
+                await other.wait()
+            other.set()
+            yield b"{}"
+
+    return answers
+
+
+async def until_busy(bed, count):
+    async with asyncio.timeout(10):
+        while len(bed.gateway.callers) < count:  # noqa: ASYNC110 - what is waited for is across a wire
+            await asyncio.sleep(0.01)
+
+
 async def silent(_asked):
     await asyncio.get_running_loop().create_future()
     yield b""
@@ -88,6 +108,77 @@ async def test_another_kind_of_body_is_refused():
         assert bed.gateway.asked == []
         for kind in ("application/json; charset=UTF-8", 'Application/JSON;charset="utf-8"'):
             assert (await bed.client.post("/t.S/Put", content=b"{}", headers={"content-type": kind})).status_code == 200
+
+
+async def test_a_call_for_which_there_is_no_place_is_refused_unread():
+    async with open_bed(echo) as bed:
+        bed.gateway.full = Overloaded("full")
+        reader, writer = await asyncio.open_connection(*bed.address.split(":"))
+        writer.write(b"POST /t.S/Put HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n")
+        writer.write(b"content-length: 1000000\r\n\r\n")
+        assert b" 429 " in await reader.readline()  # nothing of the body was sent
+        writer.close()
+        await writer.wait_closed()
+    assert bed.gateway.asked == []
+
+
+async def test_the_bodies_of_all_requests_have_so_much_room(monkeypatch):
+    monkeypatch.setattr("recallmesh.door.calls.ROOM_BYTES", 1000)
+    async with open_bed(held_until_asked_twice()) as bed:
+        first = asyncio.create_task(bed.client.post("/t.S/Put", content=b"1" * 900, headers=JSON))
+        await bed.gateway.begun.wait()
+        answer = await bed.client.post("/t.S/Put", content=b"2" * 200, headers=JSON)
+        assert (answer.status_code, answer.json()["reason"]) == (429, "OVERLOADED")
+        assert (await bed.client.post("/t.S/Put", content=b"3" * 90, headers=JSON)).status_code == 200
+        assert (await first).status_code == 200
+        assert (await bed.client.post("/t.S/Put", content=b"4" * 999, headers=JSON)).status_code == 200
+
+
+@pytest.mark.parametrize("busy", [False, True])
+async def test_beyond_the_most_connections_an_idle_one_makes_way(monkeypatch, busy):
+    monkeypatch.setattr("recallmesh.door.uvicorn.CONNECTIONS", 2)
+    async with open_bed(silent if busy else echo) as bed:
+        host_and_port = bed.address.split(":")
+        asking = b"GET /t.S/Get HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        opened = []
+        for number in range(3):
+            reader, writer = await asyncio.open_connection(*host_and_port)
+            opened.append((reader, writer))
+            if number < 2:
+                writer.write(asking)
+                if busy:
+                    await until_busy(bed, number + 1)
+                else:
+                    assert b" 200 " in await reader.readline()
+        first, last = opened[0][0], opened[2][0]
+        if busy:
+            assert b" 503 " in await last.readline()
+        else:
+            await first.readuntil(b"\r\n\r\n{}\n")
+            assert await first.read() == b""  # closed
+            opened[2][1].write(asking)
+            assert b" 200 " in await last.readline()
+        for _, writer in opened:
+            writer.close()
+
+
+async def test_half_of_a_head_is_not_waited_for_for_ever(monkeypatch):
+    monkeypatch.setattr("recallmesh.door.uvicorn.HEAD_S", 0.1)
+    async with open_bed(echo) as bed:
+        reader, writer = await asyncio.open_connection(*bed.address.split(":"))
+        writer.write(b"GET /t.S/Get HT")
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_connection_that_says_nothing_is_not_kept_for_ever(monkeypatch):
+    monkeypatch.setattr("recallmesh.door.uvicorn.KEEP_ALIVE_S", 0.1)
+    async with open_bed(echo) as bed:
+        reader, writer = await asyncio.open_connection(*bed.address.split(":"))
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()
 
 
 async def test_a_path_that_is_no_call_is_not_found():

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recallmesh.core.errors import InvalidArgument
-from recallmesh.door.body import Body, TooLarge
+from recallmesh.core.errors import InvalidArgument, Overloaded
+from recallmesh.door.body import Body, Room, TooLarge
 
 
 class Connection:
@@ -27,7 +27,7 @@ class Connection:
 
 
 def body(*chunks, leaves=False):
-    return Body(Connection(*chunks, leaves=leaves).receive)
+    return Body(Connection(*chunks, leaves=leaves).receive, Room(1_000_000))
 
 
 async def lines(*chunks, most=1000):
@@ -54,7 +54,7 @@ async def test_a_line_that_is_too_long_is_refused_by_its_number(chunks):
 
 async def test_no_more_is_read_than_is_used():
     connection = Connection(b"1\n", b"2\n", b"3\n")
-    async for one in Body(connection.receive).lines(10):
+    async for one in Body(connection.receive, Room(1_000_000)).lines(10):
         assert connection.given == one.line
 
 
@@ -85,3 +85,28 @@ async def test_what_is_not_read_does_not_hide_that_the_client_left():
     one.skip()
     async with asyncio.timeout(30):
         await one.gone()
+
+
+async def test_what_all_bodies_hold_is_bounded_and_given_back():
+    room = Room(10)
+    first = Body(Connection(b"x" * 6).receive, room)
+    assert await first.whole(100) == b"x" * 6
+    second = Body(Connection(b"y" * 4, b"y").receive, room)
+    with pytest.raises(Overloaded):
+        await second.whole(100)
+    second.forget()
+    first.forget()
+    assert await Body(Connection(b"z" * 10).receive, room).whole(100) == b"z" * 10
+
+
+async def test_of_a_stream_only_the_line_that_has_not_ended_is_held():
+    room = Room(10)
+    stream = Body(Connection(b"1234567\n12", b"345678\n", b"12345\n").receive, room)
+    seen = []
+    async for one in stream.lines(100):
+        seen.append(one.text)
+        room.take(2)  # what is left of it is another's
+        room.take(-2)
+    assert seen == [b"1234567", b"12345678", b"12345"]
+    stream.forget()
+    room.take(10)

@@ -66,6 +66,25 @@ async def test_equal_requests_are_served_as_they_came_so_that_not_all_are_late()
     assert gate.seen == [name for name in "abcd" for _ in range(20)]
 
 
+async def test_of_equal_requests_the_one_that_is_due_first_goes_first():
+    gate = Gate()
+
+    async def ask(name, seconds):
+        with within(seconds):
+            await pool.run(gate, [name] * 20)
+            await pool.run(gate, [f"{name} again"] * 20)
+
+    async with open_pool("test", threads=1, queue=200) as pool:
+        requests = [asyncio.create_task(ask(name, seconds)) for name, seconds in (("a", 100), ("b", 200), ("c", 150))]
+        await asyncio.sleep(0)
+        gate.open()
+        await asyncio.gather(*requests)
+    # Two are in the threads before it is seen that the first has come again; now and then it is the oldest's turn.
+    assert gate.seen.index("a again") < 30
+    assert gate.seen[-20:] == ["b again"] * 20
+    assert gate.seen.index("c again") < gate.seen.index("b again")
+
+
 async def test_a_large_request_does_not_starve_behind_small_ones():
     gate = Gate()
     async with open_pool("test", threads=1, queue=100) as pool:

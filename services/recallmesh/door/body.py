@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
-from recallmesh.core.errors import FieldViolation, InvalidArgument
+from recallmesh.core.errors import FieldViolation, InvalidArgument, Overloaded
 from recallmesh.core.gateway import Written
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -15,12 +15,33 @@ class TooLarge(Exception):
     """The body is larger than it may be."""
 
 
+class Room:
+    """The bytes that the bodies of all requests may take together."""
+
+    def __init__(self, most: int) -> None:
+        """Begin with all of it free."""
+        self._free = most
+
+    def take(self, size: int) -> None:
+        """Take so many bytes; fewer than none are given back.
+
+        Raises:
+            Overloaded: there are not so many.
+
+        """
+        if size > self._free:
+            raise Overloaded("the door holds as many bytes as it may")
+        self._free -= size
+
+
 class Body:
     """The body of one request."""
 
-    def __init__(self, receive: Receive) -> None:
-        """Read from here."""
+    def __init__(self, receive: Receive, room: Room) -> None:
+        """Read from here, and hold in this room what was read and is not given back."""
         self._receive = receive
+        self._room = room
+        self._held = 0
         self._read = asyncio.Event()
         self._left = asyncio.Event()
 
@@ -48,11 +69,16 @@ class Body:
             if (await self._receive())["type"] == DISCONNECT:
                 self._left.set()
 
+    def forget(self) -> None:
+        """Give the room back."""
+        self._hold(0)
+
     async def whole(self, most: int) -> bytes:
         """Return all of it.
 
         Raises:
             TooLarge: it has more than ``most`` bytes.
+            Overloaded: there is no room for it.
 
         """
         read = bytearray()
@@ -60,6 +86,7 @@ class Body:
             read += chunk
             if len(read) > most:
                 raise TooLarge
+            self._hold(len(read))
         return bytes(read)
 
     async def lines(self, most: int) -> AsyncIterator[Written]:
@@ -67,6 +94,7 @@ class Body:
 
         Raises:
             InvalidArgument: a line has more than ``most`` bytes.
+            Overloaded: there is no room for it.
 
         """
         number, rest = 0, bytearray()
@@ -79,8 +107,13 @@ class Body:
                     if line.strip():
                         yield _written(line, number, most)
             _check_size(rest, number + 1, most)
+            self._hold(len(rest))
         if rest.strip():
             yield _written(rest, number + 1, most)
+
+    def _hold(self, size: int) -> None:
+        self._room.take(size - self._held)
+        self._held = size
 
 
 def _written(line: bytearray, number: int, most: int) -> Written:

@@ -16,7 +16,7 @@ from recallmesh.core.errors import FieldViolation, InvalidArgument, MeshError, S
 from recallmesh.core.gateway import Asked, Caller, Gateway, Method, Parameters, Written
 from recallmesh.core.limits import JSON_BYTES
 from recallmesh.door import event
-from recallmesh.door.body import Body, TooLarge
+from recallmesh.door.body import Body, Room, TooLarge
 from recallmesh.door.listener import Listener
 from recallmesh.door.problem import problem_of
 
@@ -32,6 +32,8 @@ FIRST_S = 1.0
 """Seconds that a stream's status waits for the first answer: until then what is wrong still has a status of its own."""
 BODY_S = 30.0
 """Seconds in which the body of a call that takes no stream has to come."""
+ROOM_BYTES = 128 * 1024 * 1024
+"""The most bytes of bodies that are held at once: of calls that are read or answered, of lines that have not ended."""
 FIELDS = 1000
 """The most fields of a query string."""
 
@@ -55,6 +57,7 @@ class Calls:
         self._gateway = gateway
         self._leaving = leaving
         self._heartbeat_s = heartbeat_s
+        self._room = Room(ROOM_BYTES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; a client that leaves gives its call up.
@@ -69,8 +72,12 @@ class Calls:
             raise HTTPException(HTTPStatus.NOT_FOUND, "there is no such call; /openapi.json has those that there are")
         scope[METHOD] = method.name
         check(method, scope["method"], Headers(scope=scope))
-        body = Body(receive)
-        await _unless_gone(self._answer(method, scope, body, send), body)
+        body = Body(receive, self._room)
+        try:
+            with self._gateway.place(method):
+                await _unless_gone(self._answer(method, scope, body, send), body)
+        finally:
+            body.forget()
 
     async def _answer(self, method: Method, scope: Scope, body: Body, send: Send) -> None:
         caller: Caller = scope[CALLER]

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 
 _deadline: ContextVar[float | None] = ContextVar("recallmesh_deadline", default=None)
 
@@ -12,6 +13,12 @@ def remaining() -> float | None:
     """Return the seconds left for the call in hand, never negative; ``None`` when it has no deadline."""
     at = _deadline.get()
     return None if at is None else max(0.0, at - asyncio.get_running_loop().time())
+
+
+def due() -> float:
+    """Return the deadline of the call in hand, on the event loop's clock; infinity when it has none."""
+    at = _deadline.get()
+    return inf if at is None else at
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The public services, asked in JSON: what a door that speaks no gRPC needs of the mesh."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,15 +70,23 @@ class Gateway(Protocol):
         """Read who asks off the headers of a request, whose names are in lower case; never fails."""
         ...
 
+    def place(self, method: Method) -> AbstractContextManager[None]:
+        """Hold a place for one call: before anything of it is read, until it is answered.
+
+        Raises:
+            Overloaded: as many calls are in hand as may be.
+
+        """
+        ...
+
     def call(self, method: Method, asked: AsyncIterator[Asked], caller: Caller) -> AsyncGenerator[bytes, None]:
-        """Ask, and yield each answer as JSON in UTF-8 without line breaks; to close it cancels the call.
+        """Ask in a place, and yield each answer as JSON in UTF-8 without line breaks; to close it cancels the call.
 
         A call that takes no stream is asked by the first of what is ``asked``; one that answers none yields once.
         The next request of a stream is taken when the service has room for it.
 
         Raises:
             InvalidArgument: what is asked is no JSON, or not that of this call: names each field, as JSON writes it.
-            Overloaded: as many calls are worked on as may be.
             MeshError: what the service said.
 
         """

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
 from typing import Any
 
 OLDEST_TURN = 4
@@ -34,8 +35,10 @@ class Job:
     joins: bool = False
     running: set[Future[Any]] = field(default_factory=set)
     """Its turns in the threads that it has for itself."""
-    place: tuple[int, int] = (0, 0)
-    """Its size and its number: the order in which jobs are served."""
+    due: float = inf
+    """Its deadline, on the event loop's clock."""
+    place: tuple[int, float, int] = (0, inf, 0)
+    """Its size, deadline and number: the order in which jobs are served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +50,16 @@ class Entry:
     item: Any
 
 
-def place(job: Job) -> tuple[int, int]:
+def place(job: Job) -> tuple[int, float, int]:
     """Return where a job stands."""
     return job.place
 
 
 class Lane:
-    """The requests of one urgency: the smallest first, equal ones as they came, and now and then the oldest.
+    """The requests of one urgency: the smallest first, of equal ones the first that is due; at times the oldest.
 
-    A small request so overtakes a large one, and under overload some requests are done in time; if all took turns,
-    all would be late together.
+    A small request so overtakes a large one, one that comes again for more those that came after it, and under overload
+    some requests are done in time; if all took turns, all would be late together.
     """
 
     def __init__(self) -> None:
@@ -76,7 +79,7 @@ class Lane:
 
     def put(self, job: Job) -> None:
         """Let a request take part."""
-        job.place = (len(job.waiting), next(self._numbers))
+        job.place = (len(job.waiting), job.due, next(self._numbers))
         self._by_age[job] = None
         insort(self._by_size, job, key=place)
         self.waiting += len(job.waiting)
@@ -128,11 +131,11 @@ class Lane:
         """Return how long all that waits will take."""
         return self.waiting * self.item_s / threads
 
-    def finish_s(self, size: int, threads: int) -> float:
-        """Return how long a new request of that size would take; 0 before enough was seen to tell."""
+    def finish_s(self, size: int, threads: int, due: float = inf) -> float:
+        """Return how long a new request of that size would take that is due then; 0 before enough was seen to tell."""
         if self._learned < MEMORY:
             return 0.0
-        ahead = sum(len(job.waiting) for job in self._by_size if job.place[0] <= size)
+        ahead = sum(len(job.waiting) for job in self._by_size if job.place[:2] <= (size, due))
         return (ahead + size) * self.item_s / threads
 
     def _first(self, turn: int) -> Job:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
-from recallmesh.core.deadline import remaining
+from recallmesh.core.deadline import due, remaining
 from recallmesh.core.errors import ArmTimeout, Overloaded, StoreUnavailable
 from recallmesh.onnx.lane import Entry, Job, Lane
 
@@ -178,6 +178,7 @@ class WorkerPool:
             numbered.sort(key=lambda entry: -size(entry[1]))
         done = asyncio.get_running_loop().create_future()
         job = Job(work, deque(numbered), [None] * count, count, done, self._now(), most, joins=most > 1)
+        job.due = due()
         lane.put(job)
         self._fill()
         try:
@@ -203,7 +204,7 @@ class WorkerPool:
             return
         left = remaining()
         full = lane.waiting + count > self._queue
-        late = left is not None and lane.finish_s(count, self._threads) > left
+        late = left is not None and lane.finish_s(count, self._threads, due()) > left
         if full or late:
             raise Overloaded(
                 f"the {self._name} has {lane.waiting} texts waiting: {count} more are too many",

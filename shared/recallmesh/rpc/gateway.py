@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from importlib.resources import files
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -93,26 +93,29 @@ class JsonGateway:
         trace = trace_context(headers.get(TRACE_KEY, ""), headers.get(TRACE_STATE_KEY, ""))
         return Caller(given if PLAIN.fullmatch(given) else uuid4().hex, passed, headers.get(TIMEOUT_KEY, ""), trace)
 
+    def place(self, method: Method) -> AbstractContextManager[None]:
+        """Hold a place for one call."""
+        return self._door.admit(stream=method.takes_stream or method.answers_stream)
+
     async def call(self, method: Method, asked: AsyncIterator[Asked], caller: Caller) -> AsyncGenerator[bytes, None]:
         """Ask, and yield each answer."""
         route = self._routes[method.name]
         seconds = self._door.limits.seconds(_seconds(caller), takes=method.takes_stream, streams=method.answers_stream)
         metadata = _metadata(caller)
-        with self._door.admit(stream=method.takes_stream or method.answers_stream):
-            messages = _messages(asked, route.request)
-            call: _Asking
-            if method.takes_stream:
-                call = _Sending(route.ask(timeout=seconds, metadata=metadata), messages)
-            else:
-                call = _Asking(route.ask(await anext(messages), timeout=seconds, metadata=metadata))
-            try:
-                async for answer in call.answers(streams=method.answers_stream):
-                    yield await _written(answer)
-            except grpc.aio.AioRpcError as error:
-                found = stream_fault(error) if method.takes_stream else error_from_rpc(error)
-                raise _as_json_names(found) from error
-            finally:
-                await call.end()
+        messages = _messages(asked, route.request)
+        call: _Asking
+        if method.takes_stream:
+            call = _Sending(route.ask(timeout=seconds, metadata=metadata), messages)
+        else:
+            call = _Asking(route.ask(await anext(messages), timeout=seconds, metadata=metadata))
+        try:
+            async for answer in call.answers(streams=method.answers_stream):
+                yield await _written(answer)
+        except grpc.aio.AioRpcError as error:
+            found = stream_fault(error) if method.takes_stream else error_from_rpc(error)
+            raise _as_json_names(found) from error
+        finally:
+            await call.end()
 
     async def check(self) -> None:
         """Return if every public service is ready."""

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Handler = grpc.RpcMethodHandler[Any, Any]  # generic in its types alone
 
 Context = grpc.aio.ServicerContext[Any, Any]
-Raw = bytes | AsyncIterator[bytes]
+Raw = AsyncIterator[bytes]
 Send = Callable[[bytes], Awaitable[None]]
 Observe = Callable[[str, str, float], None]
 """Told of every finished call: its method (``/recallmesh.v1.ArmService/Search``), its status code, its seconds."""
@@ -56,6 +56,8 @@ OPEN = "/grpc.health."
 """What nobody is asked at who they are: a probe has no credential."""
 OWN_REQUEST_IDS = "/recallmesh.v1.RetainService/"
 """The service that keeps the request ids in its messages itself, bank by bank."""
+COMPUTED_STREAMS = frozenset({"/recallmesh.v1.RecallService/RecallStream"})
+"""Streams of answers that are worked on all the while, and are over soon: bounded as calls are. Others mostly wait."""
 UNKNOWN = "unknown"
 """What metrics call a method that is not there: its name is the caller's and could be anything."""
 EVERYBODY = Entry()
@@ -133,14 +135,13 @@ class Interceptor(grpc.aio.ServerInterceptor):
 
 
 def _alike(handler: Any, wrapped: "_Wrapped") -> "Handler":  # noqa: ANN401 - as above
-    """Return the wrapped handler as one of gRPC's four kinds, which is that of the other."""
+    """Return the wrapped handler as gRPC serves it: every call is read as a stream is.
+
+    So one that is refused is not read at all, whatever its size.
+    """
     if handler.response_streaming:
-        if handler.request_streaming:
-            return grpc.stream_stream_rpc_method_handler(wrapped.stream)
-        return grpc.unary_stream_rpc_method_handler(wrapped.stream)
-    if handler.request_streaming:
-        return grpc.stream_unary_rpc_method_handler(wrapped.unary)
-    return grpc.unary_unary_rpc_method_handler(wrapped.unary)
+        return grpc.stream_stream_rpc_method_handler(wrapped.stream)
+    return grpc.stream_unary_rpc_method_handler(wrapped.unary)
 
 
 def _missing(starting: MeshError | None, _requests: object, _context: Context) -> NoReturn:
@@ -241,39 +242,66 @@ class _Wrapped:
         return allowances.admit(principal.tenant, stream=stream, places=self._door.limits.places(stream=stream))
 
     async def _bounded(self, raw: Raw, context: Context, send: Send) -> None:
-        takes, streams = self._handler.request_streaming, self._handler.response_streaming
-        seconds = self._door.limits.seconds(context.time_remaining(), takes=takes, streams=streams)
-        with self._door.admit(stream=bool(takes or streams)), within(seconds) as limit:
+        takes, streams = bool(self._handler.request_streaming), bool(self._handler.response_streaming)
+        waits = streams and self._method not in COMPUTED_STREAMS
+        seconds = self._door.limits.seconds(context.time_remaining(), takes=takes, streams=waits)
+        own = self._right is Right.MESH
+        with self._door.admit(stream=takes or streams, own=own), within(seconds) as limit:
             async with asyncio.timeout_at(limit) as bound:
                 if takes or streams:
                     await self._lasting(raw, context, send, bound)
-                else:
-                    await send(self._write(await self._call(self._parsed(raw, context), context)))
+                    return
+                message, size = await self._only(raw)
+                async with self._turn(message, context):
+                    self._count(size)
+                    answer = self._write(await self._call(self._once(message, context), context))
+                await send(answer)
+
+    def _turn(self, message: Message, context: Context) -> AbstractAsyncContextManager[None]:
+        """Wait for the turn of a caller's call; the mesh's own has waited where it came from."""
+        if self._right is None or self._right is Right.MESH:
+            return nullcontext()
+        bank_id = getattr(message, "bank_id", "") or getattr(getattr(message, "recall", None), "bank_id", "")
+        return self._door.turns(self._right).turn(tenant_of(context), (bank_id, self._method))
 
     async def _lasting(self, raw: Raw, context: Context, send: Send, bound: asyncio.Timeout) -> None:
         """Take or answer a stream for as long as the caller's credential holds."""
         metadata = context.invocation_metadata() or ()
         async with self._entry.lasting(current_principal(), self._method, self._right, metadata, bound=bound) as lapse:
             try:
-                result = self._call(self._parsed(raw, context), context)
-                if isinstance(result, AsyncGenerator):
-                    async with aclosing(result):
-                        async for response in result:
-                            await send(self._write(response))
-                else:
-                    await send(self._write(await result))
+                if self._handler.request_streaming:
+                    await self._pass_on(self._call(self._each(raw, context), context), send)
+                    return
+                message, size = await self._only(raw)
+                computed = self._method in COMPUTED_STREAMS
+                async with self._turn(message, context) if computed else nullcontext():
+                    self._count(size)
+                    await self._pass_on(self._call(self._once(message, context), context), send)
             except asyncio.CancelledError:
                 if lapse.error is None:
                     raise
                 raise lapse.error from None
 
-    def _parsed(self, raw: Raw, context: Context) -> Message | AsyncIterator[Message]:
-        if isinstance(raw, bytes):
-            if (bounded := self._filling()) is not None:
-                allowances, tenant = bounded
-                allowances.retain(tenant, len(raw))
-            return self._once(self._parse(raw), context)
-        return self._each(raw, context)
+    async def _pass_on(self, result: Any, send: Send) -> None:  # noqa: ANN401 - a coroutine or a generator
+        if not isinstance(result, AsyncGenerator):
+            await send(self._write(await result))
+            return
+        async with aclosing(result):
+            async for response in result:
+                await send(self._write(response))
+
+    async def _only(self, raw: Raw) -> tuple[Message, int]:
+        """Return the message of a call that takes one, and its size."""
+        part = await anext(aiter(raw), None)
+        if part is None:
+            raise InvalidArgument(FieldViolation("request", "no message came"))
+        return self._parse(part), len(part)
+
+    def _count(self, size: int) -> None:
+        """Count what is sent for what its tenant may retain."""
+        if (bounded := self._filling()) is not None:
+            allowances, tenant = bounded
+            allowances.retain(tenant, size)
 
     def _filling(self) -> tuple[Allowances, str] | None:
         """Return what bounds the size of what is sent, and the tenant; nothing where nothing does."""

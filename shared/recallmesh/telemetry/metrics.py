@@ -198,10 +198,12 @@ class Metrics:
             SECONDS,
         )
         self.rpc_in_flight = self._gauge(
-            "rpc_in_flight", "RPCs that are being worked on: calls, and streams open.", ("kind",)
+            "rpc_in_flight",
+            "RPCs in hand: within the mesh (call), of callers that read and write, waiting ones too; streams open.",
+            ("kind",),
         )
         self.rpc_limit = self._gauge(
-            "rpc_in_flight_limit", "The most RPCs that are worked on at once; more are refused.", ("kind",)
+            "rpc_in_flight_limit", "The most RPCs of a kind in hand at once; more are refused.", ("kind",)
         )
         self.callers_refused = self._counter(
             "callers_refused_total",

@@ -1,7 +1,7 @@
 """The guard around a gateway."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 
 from recallmesh.core.gateway import Asked, Caller, Gateway, Method
 from recallmesh.telemetry.guard import Guard
@@ -31,6 +31,10 @@ class ObservedGateway:
     def caller(self, headers: Mapping[str, str]) -> Caller:
         """Read who asks off the headers."""
         return self._gateway.caller(headers)
+
+    def place(self, method: Method) -> AbstractContextManager[None]:
+        """Hold a place for one call."""
+        return self._gateway.place(method)
 
     async def call(self, method: Method, asked: AsyncIterator[Asked], caller: Caller) -> AsyncGenerator[bytes, None]:
         """Ask, and yield each answer."""
