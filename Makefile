@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-hops bench-growth bench-capacity bench-peer bench-load fix clean
+.PHONY: help install lock demo chart-golden chart-test test test-torch test-stores servers servers-stop faults fuzz outages chaos clients-test dashboards-test images images-test check gen bench-quality bench-extraction bench-speed bench-mesh bench-hops bench-growth bench-capacity bench-encoders bench-peer bench-load fix clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -165,6 +165,9 @@ bench-hops: $(DEV_STAMP) ## what a hop costs: codec, call, channels, gzip, event
 bench-growth: $(DEV_STAMP) ## what grows with a bank, and with banks (SIZES="1000 10000 100000", BANKS=1000, FOLDER=where they stay)
 	$(BIN)/python -m bench.growth $(if $(SIZES),--sizes $(SIZES)) $(if $(FOLDER),--folder $(FOLDER)/bank)
 	$(if $(BANKS),$(BIN)/python -m bench.banks --banks $(BANKS) $(if $(FOLDER),--folder $(FOLDER)/banks))
+
+bench-encoders: $(DEV_STAMP) ## ways to run the cross-encoder, quality against milliseconds (DATA=folder as above)
+	$(BIN)/python -m bench.encoders $(if $(DATA),--data $(DATA)) --picture
 
 bench-capacity: $(DEV_STAMP) ## bytes a memory in each store, CPU time a call in each service
 	$(BIN)/python -m bench.capacity $(if $(SIZE),--size $(SIZE))

@@ -63,7 +63,7 @@ class RerankerSettings(BaseModel, extra="forbid", frozen=True):
     are of what came while the model was at work."""
 
     cached_pairs: int = Field(default=20_000, ge=0)
-    """How many pairs' scores are remembered, about 250 bytes each: two hundred recalls that read a hundred. 0: none."""
+    """How many pairs' scores are remembered, about 150 bytes each: four hundred recalls that read fifty. 0: none."""
 
     @property
     def source(self) -> str:
