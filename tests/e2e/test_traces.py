@@ -49,12 +49,16 @@ def lines(process, trace_id):
     return [line for line in found if line.get("trace_id") == trace_id]
 
 
-async def whole(collector, trace_id, services, *names):
-    """Wait until all of these have sent their spans of a trace, those of some names too, and they are connected."""
+async def whole(collector, trace_id, services, *names, pairs=frozenset()):
+    """Wait until all of these have sent their spans of a trace, those of some names too, and they are connected.
+
+    ``pairs``: names that one service and another have too, with the service whose span is waited for.
+    """
 
     async def there():
         spans = collector.of(trace_id)
         told = {span.service for span in spans} >= services and {span.name for span in spans}.issuperset(names)
+        told = told and {(span.service.removeprefix("recallmesh-"), span.name) for span in spans} >= pairs
         return told and len(orphans(spans)) == 1 and spans
 
     return await until(there)
@@ -91,7 +95,7 @@ async def test_a_recall_is_one_trace_over_all_processes_and_holds_no_text(traced
         ("embedder", "recallmesh.v1.EmbedderService/Embed"),
         ("reranker", "reranker.rerank"),
     }
-    spans = await whole(collector, caller.trace_id, wanted, *(name for _, name in expected))
+    spans = await whole(collector, caller.trace_id, wanted, pairs=expected)
     assert orphans(spans)[0].parent_id == caller.span_id
     assert {span.service for span in spans} == wanted
     assert {(span.service.removeprefix("recallmesh-"), span.name) for span in spans} >= expected
