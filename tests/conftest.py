@@ -62,13 +62,10 @@ def own_data(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def own_logging():
-    """Logging is the process's: what a test sets up for itself ends with it."""
-    before = structlog.get_config() if structlog.is_configured() else None
+    """Logging is the process's: each test begins with it as it is by itself, whatever others have set up."""
+    structlog.reset_defaults()
     yield
-    if before is None:
-        structlog.reset_defaults()
-    else:
-        structlog.configure(**before)
+    structlog.reset_defaults()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -53,7 +53,7 @@ def lasting(answer: RecallAnswer) -> RecallAnswer:
         answer,
         arms=tuple(replace(report, latency=timedelta()) for report in answer.arms),
         models=tuple(replace(report, latency=timedelta()) for report in answer.models),
-        trace=answer.trace and replace(answer.trace, phases=()),
+        trace=answer.trace and replace(answer.trace, phases=(), hops=()),
     )
 
 

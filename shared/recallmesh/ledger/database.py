@@ -112,12 +112,13 @@ class Database:
 
     async def close(self) -> None:
         """Let running transactions end, then close all connections."""
+        keeping, self._keeping = self._keeping, None
         for threads in (self._writers, self._readers):
             await asyncio.to_thread(threads.shutdown)
         for engine in (self._read_engine, self._write_engine):
             await asyncio.to_thread(engine.dispose)
-        if self._keeping is not None:
-            self._keeping.close()
+        if keeping is not None:
+            keeping.close()
 
     async def _run(
         self,
