@@ -58,6 +58,12 @@ ROWS: tuple[Row, ...] = (
                 "reqps",
                 (Query(rate("recall_models_total", "part, state"), "{{part}}: {{state}}"),),
             ),
+            Panel(
+                "Bytes to and from parts elsewhere",
+                "Messages without headers: ids, scores and vectors; text goes to the models alone.",
+                "Bps",
+                (Query(rate("port_bytes_total", "part, direction"), "{{part}}: {{direction}}"),),
+            ),
         ),
     ),
     (

@@ -70,6 +70,9 @@ def test_what_could_hold_a_password_hides_it_or_refuses_it():
     assert open_ones == []
 
 
+ENCODERS = ("EMBEDDER", "EMBEDDER__NEXT", "RERANKER")
+
+
 def every_secret():
     """Set every secret there is, on servers that nobody listens at."""
     (port,) = free_ports(1)
@@ -86,11 +89,13 @@ def every_secret():
         "RECALLMESH_LLM__URL": f"http://127.0.0.1:{port}/v1",
         "RECALLMESH_LLM__MODEL": "some",
         "RECALLMESH_LLM__API_KEY": MARK,
+        **{f"RECALLMESH_{part}__BACKEND": "tei" for part in ENCODERS},
+        **{f"RECALLMESH_{part}__URL": f"http://127.0.0.1:{port}" for part in ENCODERS},
+        **{f"RECALLMESH_{part}__API_KEY": MARK for part in ENCODERS},
         "RECALLMESH_TRACING__HEADERS": f"authorization={MARK}",
         "RECALLMESH_AUTH__MESH_KEY": f"{MARK}-{MARK}-{MARK}-{MARK}",
         "RECALLMESH_KEY": MARK,
         "RECALLMESH_LOG_LEVEL": "debug",
-        "RECALLMESH_RERANKER__BACKEND": "none",
     }
 
 
@@ -135,7 +140,11 @@ def test_what_commands_print_tells_no_secret(words, capfd):
 
 
 async def test_what_a_server_logs_while_its_stores_are_away_tells_no_secret(secrets, tmp_path):
-    process = Process(("keyword", "recall"), tmp_path / "data", tmp_path / "log", secrets)
+    # A server waits for its models first (tests/unit/test_encoder_servers.py has what is logged of theirs).
+    models = tuple(f"RECALLMESH_{part}__" for part in ENCODERS)
+    stores = {name: value for name, value in secrets.items() if not name.startswith(models)}
+    stores["RECALLMESH_RERANKER__BACKEND"] = "none"
+    process = Process(("keyword", "recall"), tmp_path / "data", tmp_path / "log", stores)
     process.start()
     try:
 
