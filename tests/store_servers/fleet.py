@@ -15,7 +15,7 @@ from store_servers.server import Missing, Server
 
 STARTS_WITHIN_S = 300.0
 STOPS_WITHIN_S = 30.0
-FREED_WITHIN_S = 5.0
+FREED_WITHIN_S = 30.0
 """How long a port that was a server's may be somebody's connection, before another one is taken."""
 LOOK_S = 0.05
 """Between two looks whether a server answers, in seconds."""
