@@ -4,8 +4,8 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 import httpx2
@@ -13,19 +13,15 @@ import openai
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from recallmesh.core.deadline import remaining
-from recallmesh.core.errors import MeshError, NotReady, Overloaded, StoreUnavailable
+from recallmesh.core.errors import NotReady, Overloaded, StoreUnavailable
 from recallmesh.core.retain import ContentBlock
-from recallmesh.core.time import Clock, as_utc
+from recallmesh.core.time import Clock
+from recallmesh.endpoint.asking import Asking, TryAgain, retry_after_s
 from recallmesh.retain.concession import Concessions
 from recallmesh.retain.language import Message, Prompt, Reply, Role
 
-TRIES = 4
-"""How often a request is sent at most, when it fails in passing."""
 FIRST_PAUSE_S = 0.5
 """Seconds before the second try; each pause after is twice the one before, and up to half of it is left to chance."""
-LONGEST_WAIT_S = 60.0
-"""An endpoint that says to come again later than this is not waited for."""
 LARGEST_REPLY_BYTES = 4_194_304
 """A reply beyond this is not read to its end: hundreds of times what the tokens asked for can be."""
 LONGEST_LOG = 500
@@ -64,15 +60,6 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
-class _TryAgain(Exception):
-    """A try failed in passing: ``error`` if it stays so, ``wait_s`` if the endpoint said how long to wait."""
-
-    def __init__(self, error: MeshError, wait_s: float | None = None) -> None:
-        super().__init__(error.message)
-        self.error = error
-        self.wait_s = wait_s
-
-
 class OpenAILanguageModel:
     """One model of an endpoint; bounds how many requests of this process are under way, and what each may take."""
 
@@ -94,38 +81,19 @@ class OpenAILanguageModel:
         self.vision = vision
         self._client = client
         self._timeout_s = timeout_s
-        self._free = asyncio.Semaphore(in_flight)
         self._concessions = Concessions(reply_tokens)
         self._now = now
-        self._random = random
-        self._sleep = sleep
-        self._not_before = 0.0
+        self._asking = Asking(
+            f"the language model {name}",
+            first_pause_s=FIRST_PAUSE_S,
+            random=random,
+            sleep=sleep,
+            place=asyncio.Semaphore(in_flight),
+        )
 
     async def answer(self, prompt: Prompt) -> Reply:
         """Return what the model says; failures in passing are tried again while there is time."""
-        pause = FIRST_PAUSE_S
-        for left in reversed(range(TRIES)):
-            try:
-                async with self._free:
-                    await self._wait_turn()
-                    return await self._ask(prompt)
-            except _TryAgain as failed:
-                wait = pause * (0.5 + self._random() / 2) if failed.wait_s is None else failed.wait_s
-                time = remaining()
-                if not left or wait > LONGEST_WAIT_S or (time is not None and wait >= time):
-                    raise failed.error from failed
-                _log.info("language_model.retried", model=self.name, error=failed.error.message, wait_s=wait)
-                if isinstance(failed.error, Overloaded):
-                    # Whoever else is about to ask would be refused as well.
-                    self._not_before = max(self._not_before, asyncio.get_running_loop().time() + wait)
-                await self._sleep(wait)
-                pause *= 2
-        raise AssertionError  # the last try returns or raises
-
-    async def _wait_turn(self) -> None:
-        wait = self._not_before - asyncio.get_running_loop().time()
-        if wait > 0:
-            await self._sleep(wait)
+        return await self._asking.ask(partial(self._ask, prompt))
 
     async def _ask(self, prompt: Prompt) -> Reply:
         while True:
@@ -144,10 +112,10 @@ class OpenAILanguageModel:
                 raise self._meaning(error) from error
             except TimeoutError as error:
                 message = f"the language model did not answer within {self._timeout_s:g} s"
-                raise _TryAgain(StoreUnavailable(message)) from error
+                raise TryAgain(StoreUnavailable(message)) from error
             except (openai.APIConnectionError, httpx2.HTTPError) as error:
                 _log.warning("language_model.unreachable", model=self.name, error=self._discreet(repr(error)))
-                raise _TryAgain(StoreUnavailable("the language model does not answer")) from error
+                raise TryAgain(StoreUnavailable("the language model does not answer")) from error
 
     async def _post(self, prompt: Prompt) -> bytes:
         asked: dict[str, Any] = {
@@ -165,7 +133,7 @@ class OpenAILanguageModel:
             async for piece in response.iter_bytes():
                 body += piece
                 if len(body) > LARGEST_REPLY_BYTES:
-                    raise _TryAgain(StoreUnavailable("the language model's reply is too large to be one"))
+                    raise TryAgain(StoreUnavailable("the language model's reply is too large to be one"))
         return bytes(body)
 
     def _meaning(self, error: openai.APIStatusError) -> Exception:
@@ -173,28 +141,17 @@ class OpenAILanguageModel:
         if status == _TOO_MANY and getattr(error, "code", None) == "insufficient_quota":
             return NotReady("the quota of the language model is used up")
         if status == _TOO_MANY:
-            wait = self._retry_after(error.response.headers)
+            wait = retry_after_s(error.response.headers.get("retry-after", ""), self._now())
             later = timedelta(seconds=FIRST_PAUSE_S if wait is None else wait)
-            return _TryAgain(Overloaded("the language model is asked too often", retry_after=later), wait)
+            return TryAgain(Overloaded("the language model is asked too often", retry_after=later), wait)
         if status in _PASSING or status > 500:  # noqa: PLR2004 (what RFC 9110 leaves to the server)
-            wait = self._retry_after(error.response.headers)
-            return _TryAgain(StoreUnavailable(f"the language model failed (status {status})"), wait)
+            wait = retry_after_s(error.response.headers.get("retry-after", ""), self._now())
+            return TryAgain(StoreUnavailable(f"the language model failed (status {status})"), wait)
         return NotReady(_REFUSALS.get(status, f"the language model refused the request (status {status})"))
 
     def _discreet(self, text: str) -> str:
         """Return what may be logged of what an endpoint said: endpoints repeat the key that they did not like."""
         return text.replace(self._client.api_key, "(secret)")[:LONGEST_LOG]
-
-    def _retry_after(self, headers: httpx2.Headers) -> float | None:
-        """Return the seconds that an answer says to wait: a number, or until a date (RFC 9110, 10.2.3)."""
-        said = headers.get("retry-after", "").strip()
-        if said.isdecimal():
-            return float(said)
-        try:
-            until: datetime = as_utc(parsedate_to_datetime(said))
-        except ValueError:
-            return None
-        return max(0.0, (until - self._now()).total_seconds())
 
 
 @asynccontextmanager
@@ -255,7 +212,7 @@ def _reply(body: bytes, prompt: Prompt) -> Reply:
         completion = _Completion.model_validate_json(body)
         choice = completion.choices[0]
     except (ValidationError, IndexError) as error:
-        raise _TryAgain(StoreUnavailable("what the language model's endpoint sent is no answer of a model")) from error
+        raise TryAgain(StoreUnavailable("what the language model's endpoint sent is no answer of a model")) from error
     text, refusal = choice.message.content or "", choice.message.refusal or ""
     if choice.finish_reason == "content_filter":
         refusal = refusal or "the content filter stopped the answer"

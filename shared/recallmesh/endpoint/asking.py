@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
@@ -36,7 +37,8 @@ class Asking:
     """Sends the requests of one endpoint, each again if it fails in passing; what is sent must be safe to send twice.
 
     ``first_pause_s`` is left before the second try, each pause after is twice the one before, and up to half of it is
-    left to chance. Whoever asks while the endpoint wants to be left alone waits as well.
+    left to chance. Whoever asks while the endpoint wants to be left alone waits as well. Each try holds ``place``,
+    which may bound how many are under way; absent: nothing does.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class Asking:
         first_pause_s: float,
         random: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        place: AbstractAsyncContextManager[object] | None = None,
     ) -> None:
         """Speak of the endpoint as ``what``, in the log."""
         self._what = what
         self._first_pause_s = first_pause_s
         self._random = random
         self._sleep = sleep
+        self._place = nullcontext() if place is None else place
         self._not_before = 0.0
 
     async def ask(self, send: Callable[[], Awaitable[T]]) -> T:
@@ -63,9 +67,10 @@ class Asking:
         """
         pause = self._first_pause_s
         for left in reversed(range(TRIES)):
-            await self._wait_turn()
             try:
-                return await send()
+                async with self._place:
+                    await self._wait_turn()
+                    return await send()
             except TryAgain as failed:
                 wait = pause * (0.5 + self._random() / 2) if failed.wait_s is None else failed.wait_s
                 time = remaining()
