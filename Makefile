@@ -115,6 +115,8 @@ check: $(DEV_STAMP) ## format, lint, types, imports, protos, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy services shared bench protos/openapi.py clients/python deploy/helm deploy/grafana deploy/images.py deploy/image/bill.py
+	@echo "every test can be imported: found here before the others have run for half an hour"
+	@found=$$($(BIN)/python -m pytest --collect-only -qqq -n 0) || { echo "$$found"; exit 1; }
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code

@@ -22,9 +22,10 @@ from store_servers.process import free_port
 from recallmesh.client import Client, open_client
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import BankConfig, BankRef, ExtractionMode
+from recallmesh.core.errors import RecallUnavailable
 from recallmesh.core.ledger import MemoryFilter
 from recallmesh.core.page import PageRequest
-from recallmesh.core.recall import RecallAnswer, RecallRequest
+from recallmesh.core.recall import PartState, RecallAnswer, RecallRequest
 from recallmesh.core.retain import RetainAnswer, RetainItem, RetainRequest
 from recallmesh.core.tuning import Budget, RecallTuning
 from recallmesh.mesh import Part, open_embedded
@@ -196,6 +197,18 @@ class Diary:
     async def words(self, query: str, **request) -> list[str]:
         """Return what the keyword arm alone finds, best first."""
         return await self.texts(query, ArmName.KEYWORD, **request)
+
+    async def served_by_all(self) -> None:
+        """Wait until recall has a way to every arm: one that was away is ready before all who ask it know."""
+
+        async def whole() -> bool:
+            try:
+                answer = await self.ask("anything", reranking=False)
+            except RecallUnavailable:
+                return False
+            return {one.state for one in answer.arms} <= {PartState.OK, PartState.SKIPPED}
+
+        await until(whole)
 
     async def memories(self, wanted: MemoryFilter = MemoryFilter()):  # noqa: B008 - frozen
         return await every(lambda page: self.faces.admin.list_memories(self.ref, wanted, page))

@@ -77,4 +77,5 @@ async def work_goes_on_without_a_caller(mesh, diary):
     assert DeliveryState.PENDING in {one.state for one in answer.deliveries}
     keyword.start()
     await keyword.ready()
+    await diary.served_by_all()
     await until(lambda: diary.words("stairs"), 60)

@@ -64,6 +64,7 @@ async def delivered(mesh, diary):
         return (await mesh.faces.admin.bank_stats(diary.ref)).pending == 0
 
     await until(nothing_pending, DELIVERED_S)
+    await diary.served_by_all()
 
 
 async def test_without_the_keyword_process_recall_answers_and_retain_delivers_later(whole):

@@ -11,8 +11,9 @@ from endpoint import breaks_off, complains, drips, floods, hangs, open_endpoint,
 from recallmesh.core.deadline import within
 from recallmesh.core.errors import MeshError, NotReady, Overloaded, StoreUnavailable
 from recallmesh.core.retain import Attachment
+from recallmesh.endpoint.asking import TRIES
 from recallmesh.retain.language import Message, Prompt, Reply, Role, Shape
-from recallmesh.retain.openai import TRIES, open_openai_model
+from recallmesh.retain.openai import open_openai_model
 
 NOW = datetime(2026, 8, 19, 10, tzinfo=UTC)
 KEY = "sk-very-secret-1234"
@@ -28,8 +29,9 @@ async def open_model(endpoint, **parts):
         waits.append(seconds)
 
     own = {"api_key": KEY, "vision": False, "timeout_s": 20.0, "in_flight": 4, "reply_tokens": 500} | parts
-    async with open_openai_model(endpoint.url, "small-1", now=lambda: NOW, random=lambda: 1.0, **own) as model:
-        model._sleep = sleep
+    async with open_openai_model(
+        endpoint.url, "small-1", now=lambda: NOW, random=lambda: 1.0, sleep=sleep, **own
+    ) as model:
         yield model, waits
 
 

@@ -166,6 +166,7 @@ async def open_openai_model(
     reply_tokens: int,
     now: Clock,
     random: Callable[[], float],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncIterator[OpenAILanguageModel]:
     """Open a client of the endpoint at ``url``; nothing is sent before the first question.
 
@@ -189,6 +190,7 @@ async def open_openai_model(
             reply_tokens=reply_tokens,
             now=now,
             random=random,
+            sleep=sleep,
         )
 
 
