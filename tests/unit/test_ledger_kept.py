@@ -5,7 +5,7 @@ from pathlib import Path
 
 from recallmesh.core.memory import FactType, MemoryState, Outline
 from recallmesh.ledger import kept
-from recallmesh.ledger.kept import Keeping, Shelf, parted
+from recallmesh.ledger.kept import Keeping, Revisions, Shelf, parted
 from recallmesh.ledger.sqlite import FileWitness
 
 
@@ -62,6 +62,45 @@ def test_a_shelf_has_an_end(monkeypatch):
     shelf.put(Outline, held, [outline(name) for name in ("a", "b", "b", "c")])
     assert list(held) == ["a", "b"]
     assert parted(held, ("c", "b")) == ([held["b"]], ("c",))
+
+
+def test_a_bank_has_its_shelf_until_it_is_seen_in_another_state():
+    revisions = Revisions()
+    assert revisions.of("bank") is None
+    revisions.seen("bank", "1")
+    revisions.seen("other", "1")
+    shelf = revisions.of("bank")
+    revisions.seen("bank", "1")
+    assert revisions.of("bank") is shelf is not None
+    revisions.seen("bank", "2")
+    assert revisions.of("bank") is not shelf
+    assert revisions.of("other") is not None
+    revisions.forget()
+    assert revisions.of("other") is None
+
+
+def test_a_state_that_comes_back_finds_nothing_of_what_was_kept_of_it():
+    revisions = Revisions()
+    revisions.seen("bank", "1")
+    shelf = revisions.of("bank")
+    shelf.put(Outline, shelf.outlines["bank"], [outline("a")])
+    revisions.seen("bank", "2")
+    revisions.seen("bank", "1")
+    assert not revisions.of("bank").outlines["bank"]
+
+
+def test_what_is_too_much_goes_of_the_bank_that_was_not_asked_for_longest(monkeypatch):
+    monkeypatch.setattr(kept, "OUTLINES_KEPT", 2)
+    revisions = Revisions()
+    for bank, name in (("first", "a"), ("second", "b"), ("third", "c")):
+        revisions.seen(bank, "1")
+        shelf = revisions.of(bank)
+        shelf.put(Outline, shelf.outlines[bank], [outline(name)])
+    revisions.seen("second", "1")
+    assert [bank for bank in ("first", "second", "third") if revisions.of(bank)] == ["second", "third"]
+    monkeypatch.setattr(kept, "BANKS_AT_HAND", 1)
+    revisions.seen("second", "1")
+    assert [bank for bank in ("second", "third") if revisions.of(bank)] == ["second"]
 
 
 def test_a_file_tells_of_each_commit_of_others_and_of_nothing_else(tmp_path: Path):

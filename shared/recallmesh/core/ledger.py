@@ -94,12 +94,17 @@ class MemoryLedger(Protocol):
     async def read(self, bank_uid: str, memory_ids: tuple[str, ...], *, mentions: bool = True) -> tuple[Memory, ...]:
         """Return those of the memories that are there, in any state, in no particular order; the hot path of recall.
 
-        With ``mentions`` off they come without theirs, which saves looking up what the entities are called.
+        With ``mentions`` off they come without theirs, which saves looking up what the entities are called. They are
+        then as they are now, or as they were when this process last asked for the bank (``get_bank``), or since:
+        whoever is to see what another process wrote asks for the bank first.
         """
         ...
 
     async def outline(self, bank_uid: str, memory_ids: tuple[str, ...]) -> tuple[Outline, ...]:
-        """Return the outlines of those that are there, as ``read`` does, at less than half the cost: for choosing."""
+        """Return the outlines of those that are there, at less than half the cost: for choosing.
+
+        As ``read`` returns memories with ``mentions`` off.
+        """
         ...
 
     async def list_memories(self, bank_uid: str, wanted: MemoryFilter, page: PageRequest) -> Page[Memory]:

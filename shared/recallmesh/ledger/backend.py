@@ -60,6 +60,11 @@ class Backend(Protocol):
         """How often a transaction is run at most, where it failed in a way that another run may not."""
         ...
 
+    @property
+    def revision(self) -> str:
+        """SQL over a bank's row that is another text after each write of the bank; empty: nothing tells."""
+        ...
+
     def engine(self, *, writes: bool) -> Engine:
         """Return an engine of so many connections, none of them made yet."""
         ...

@@ -2,9 +2,10 @@
 
 import json
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, literal_column, select, update
 
 from recallmesh.core.arm import ArmName
 from recallmesh.core.bank import Bank, BankConfig, BankRef, BankStats
@@ -22,6 +23,8 @@ _OF_REF = select(banks).where(banks.c.tenant == bindparam("tenant"), banks.c.ban
 _OF_REF_LOCKED = _OF_REF.with_for_update()
 _UID = select(banks.c.uid).where(banks.c.uid == bindparam("bank"))
 _LOCK = _UID.with_for_update(key_share=True)
+_WRITE = update(banks).where(banks.c.uid == bindparam("bank")).values(version=banks.c.version).returning(banks.c.uid)
+"""Locks the row as ``_LOCK`` does, and makes another of it: so it tells that the bank was written."""
 LAST_WORDS = 2
 """So many times as long as a retain's rows are its own, and nothing from before a bank's deletion still writes."""
 
@@ -55,11 +58,14 @@ class SqlBanks:
     async def get_bank(self, ref: BankRef) -> Bank:
         """Return a bank."""
         shelf = self._database.kept()
-        bank = shelf.banks.get(ref) if shelf else None
-        if bank is None:
-            bank = await self._database.glance(lambda connection: get_bank(connection, ref))
-            if shelf:
-                shelf.put_bank(bank)
+        if shelf and ref in shelf.banks:
+            return shelf.banks[ref]
+        told = self._database.revision
+        bank, revision = await self._database.glance(lambda connection: _bank_and_revision(connection, ref, told))
+        if revision:
+            self._database.seen(bank.uid, revision)
+        if shelf:
+            shelf.put_bank(bank)
         return bank
 
     async def list_banks(self, tenant: str, page: PageRequest) -> Page[Bank]:
@@ -132,9 +138,10 @@ def hold_bank(connection: Connection, bank_uid: str) -> bool:
 
     Every write of what a bank holds begins with this, before it reads what it goes by: so it sees all that others wrote
     in the bank, and nothing of it changes meanwhile. That is what SQLite's one writer gives by itself. Leases do not:
-    they skip rows that others hold, and wait for no bank.
+    they skip rows that others hold, and wait for no bank. On PostgreSQL the bank's row is written, so that it tells.
     """
-    return connection.execute(_LOCK, {"bank": bank_uid}).first() is not None
+    statement = _WRITE if connection.dialect.name == "postgresql" else _LOCK
+    return connection.execute(statement, {"bank": bank_uid}).first() is not None
 
 
 def check_bank(connection: Connection, bank_uid: str) -> None:
@@ -169,6 +176,18 @@ def get_bank(connection: Connection, ref: BankRef, *, lock: bool = False) -> Ban
     if row is None:
         raise BankNotFound(ref.bank_id)
     return bank_of(row)
+
+
+@cache
+def _of_ref_told(revision: str) -> Select[Any]:
+    return _OF_REF.add_columns(literal_column(revision or "''").label("revision"))
+
+
+def _bank_and_revision(connection: Connection, ref: BankRef, revision: str) -> tuple[Bank, str]:
+    row = connection.execute(_of_ref_told(revision), _named(ref)).first()
+    if row is None:
+        raise BankNotFound(ref.bank_id)
+    return bank_of(row), row.revision
 
 
 def _stats(connection: Connection, bank_uid: str) -> BankStats:

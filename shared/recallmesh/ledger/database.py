@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from recallmesh.core.errors import FieldViolation, InvalidArgument, StoreUnavailable
 from recallmesh.ledger.backend import Backend
-from recallmesh.ledger.kept import Keeping, Shelf, Witness
+from recallmesh.ledger.kept import Keeping, Revisions, Shelf, Witness
 from recallmesh.ledger.sqlite import Sqlite
 
 T = TypeVar("T")
@@ -80,6 +80,7 @@ class Database:
         self._admit = admit
         self._admitted = False
         self._keeping: Keeping | None = None
+        self._revisions = Revisions() if backend.revision else None
         self._write_engine = backend.engine(writes=True)
         self._read_engine = backend.engine(writes=False)
         self._writers = ThreadPoolExecutor(backend.writers, thread_name_prefix="ledger-write")
@@ -97,13 +98,37 @@ class Database:
         """Read by one statement, or by several that need not see the same state: ``read`` without its transaction."""
         return await self._run(self._readers, self._read_engine, work, begin=self._backend.glance)
 
-    def kept(self) -> Shelf | None:
-        """Return what was read of the database as it is now, to look things up and to put them; absent: read them."""
-        return self._keeping.now() if self._admitted and self._keeping is not None else None
+    @property
+    def revision(self) -> str:
+        """SQL over a bank's row that tells its state (see ``Backend``); empty: nothing does."""
+        return self._backend.revision
+
+    def seen(self, bank_uid: str, revision: str) -> None:
+        """Take note of the state that a bank is in, as its row told: what is kept of another is let go."""
+        if self._revisions is not None:
+            self._revisions.seen(bank_uid, revision)
+
+    def kept(self, bank_uid: str = "") -> Shelf | None:
+        """Return what was read and still holds, to look things up and to put them; absent: read them.
+
+        Where the database as a whole tells that nothing was written, that is all that was read of it; else, what was
+        read of this bank since it was last asked for, or before, in the same state.
+        """
+        if not self._admitted:
+            return None
+        if self._revisions is not None:
+            return self._revisions.of(bank_uid)
+        return self._keeping.now() if self._keeping is not None else None
 
     async def write(self, work: Callable[[Connection], T], *, again: bool = True) -> T:
         """Run a writing transaction: all of it or nothing. ``again`` off: the work can run only once."""
-        return await self._run(self._writers, self._write_engine, self._wrap(work), again=again)
+        written = await self._run(self._writers, self._write_engine, self._wrap(work), again=again)
+        self._forget()  # who reads next need not have asked for the bank again
+        return written
+
+    def _forget(self) -> None:
+        if self._revisions is not None:
+            self._revisions.forget()
 
     async def check(self) -> None:
         """Look at the database anew; raises what ``admit`` does, and from then on so does every call."""
@@ -155,6 +180,7 @@ class Database:
                 return result
             except DRIVER_ERRORS as error:
                 failure = self._backend.failure(error, committing=committing)
+                self._forget()  # another server may have taken over, and count its transactions anew
                 if not failure.again or (begun and not again) or run == runs:
                     raise failure.error from error
             time.sleep(PAUSE_S * run)

@@ -46,7 +46,7 @@ class SqlMemories:
         if mentions:
             # It takes two statements, between which two entities may become one.
             return await self._database.read(lambda connection: read_memories(connection, bank_uid, memory_ids))
-        shelf = self._database.kept() or Shelf(None)
+        shelf = self._database.kept(bank_uid) or Shelf(None)
         held = shelf.memories[bank_uid]
         found, others = parted(held, memory_ids)
         if others:
@@ -61,7 +61,7 @@ class SqlMemories:
         """Return the outlines of those that are there, in any state, in no particular order."""
         if not memory_ids:
             return ()
-        shelf = self._database.kept() or Shelf(None)
+        shelf = self._database.kept(bank_uid) or Shelf(None)
         held = shelf.outlines[bank_uid]
         found, others = parted(held, memory_ids)
         if others:

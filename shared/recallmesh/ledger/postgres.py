@@ -46,6 +46,8 @@ PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "rand
 """By index, as SQLite does, whatever the statistics say: they do not know a bank that was filled since they were taken,
 think it has one row, and read it whole for 300 memories (100 ms of 20,000 instead of 1.4)."""
 RUNS = 5
+REVISION = "banks.xmin::text"
+"""The transaction that wrote a bank's row last: every write of what a bank holds begins with writing its row."""
 
 UNKNOWN = (
     "the ledger's database went away before it said whether the write was kept; "
@@ -110,6 +112,7 @@ class Postgres:
     is_shared: bool = True
     wait_s: float | None = WAIT_S
     runs: int = RUNS
+    revision: str = REVISION
 
     @property
     def address(self) -> str:

@@ -37,6 +37,7 @@ class Sqlite:
     is_shared: bool = False
     wait_s: float | None = None
     runs: int = 1
+    revision: str = ""
 
     @property
     def address(self) -> str:
