@@ -118,6 +118,15 @@ def test_a_store_that_cannot_be_migrated_is_told_and_is_a_failure(tmp_path):
     assert "cannot" in done.stdout
 
 
+def answered(*words, **environment):
+    """Ask until every server answers in time: the first question to a cold one beside other work takes longer."""
+    for _ in range(20):
+        done = recallmesh(*words, **environment)
+        if "in time" not in done.stdout:
+            break
+    return done
+
+
 @pytest.fixture
 async def real(tmp_path):
     """What names a database, an index and a graph on real servers; the graph is shared with other tests."""
@@ -136,7 +145,7 @@ async def real(tmp_path):
 def test_real_stores_are_ill_until_they_are_migrated_and_well_from_then_on(tmp_path, real):
     data = ("--data", str(tmp_path / "data"))
     check = recallmesh("migrate", "--check", "--json", *data, **real)
-    ill = recallmesh("doctor", "--json", *data, **real)
+    ill = answered("doctor", "--json", *data, **real)
     assert (check.returncode, ill.returncode) == (1, 1)
     for part in ("ledger", "keyword"):
         assert rows_of(check)[part]["left"], part
