@@ -175,6 +175,7 @@ def main() -> None:
     given["groups"] = tuple(Group(**group) for group in given["groups"])
     tallies = asyncio.run(run(Task(**given)))
     print(json.dumps({name: asdict(tally) for name, tally in tallies.items()}), flush=True)
+    sys.stdin.readline()  # who started this still looks at what it used
 
 
 if __name__ == "__main__":

@@ -123,6 +123,8 @@ class Bench:
         for caller in callers:
             for name, told in json.loads(await _line(caller)).items():
                 tallies[name].add(Tally(**told))
+            assert caller.stdin is not None
+            caller.stdin.close()
             await caller.wait()
         return {
             "callers": {name: summary(tally, self._words.seconds) for name, tally in tallies.items()},
