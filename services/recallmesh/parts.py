@@ -79,12 +79,16 @@ async def _open_embedded_vectors(
     settings: Settings, info: EmbedderInfo, *, awaited: bool
 ) -> AsyncIterator[VectorIndex]:
     from recallmesh.vectors.beside import tell_changed_model
-    from recallmesh.vectors.embedded import open_embedded_vectors
+    from recallmesh.vectors.near import open_near_vectors
 
     make_private(settings.data)
     own, path = settings.semantic, settings.data / settings.semantic.path
-    async with open_embedded_vectors(
-        path, fingerprint=info.fingerprint, dimensions=info.dimensions, index_from=own.index_from
+    async with open_near_vectors(
+        path,
+        fingerprint=info.fingerprint,
+        dimensions=info.dimensions,
+        index_from=own.index_from,
+        resident_memories=own.resident_memories,
     ) as vectors:
         if not awaited:
             await asyncio.to_thread(tell_changed_model, path, info.fingerprint)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from uuid import UUID
@@ -23,10 +24,11 @@ from recallmesh.core.memory import FactType
 from recallmesh.core.page import PageRequest
 from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest, passes
 from recallmesh.core.time import Occurrence, Precision, Window
-from recallmesh.core.vectors import VectorField, VectorIndex, VectorQuery
+from recallmesh.core.vectors import VectorField, VectorHit, VectorIndex, VectorQuery
 from recallmesh.rpc.vectors import RemoteVectors, host_vectors
 from recallmesh.vectors import embedded
 from recallmesh.vectors.embedded import CALLS_AT_ONCE, open_embedded_vectors
+from recallmesh.vectors.near import NearVectorIndex, open_near_vectors
 from recallmesh.vectors.shelf import shelf_name
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -54,13 +56,42 @@ async def open_remote(path: Path, **parts) -> AsyncIterator[VectorIndex]:
         yield WrittenWhereItLies(remote, index)
 
 
+class ReadBefore:
+    """An index near whoever asks whose answers are those of the memory, where the bank has a place there."""
+
+    def __init__(self, near: NearVectorIndex) -> None:
+        self._near = near
+        self.upsert, self.delete, self.drop, self.scan, self.check = (
+            near.upsert,
+            near.delete,
+            near.drop,
+            near.scan,
+            near.check,
+        )
+
+    async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:
+        await self._near.search(queries)
+        await asyncio.gather(*self._near._loading.values())
+        return await self._near.search(queries)
+
+
+@asynccontextmanager
+async def open_resident(path: Path, **parts) -> AsyncIterator[VectorIndex]:
+    async with open_near_vectors(path, **parts) as near:
+        yield ReadBefore(near)
+
+
 INDEXES: dict[str, Opener] = {
     "embedded": open_embedded_vectors,
+    "resident": open_resident,
+    "resident-few": partial(open_resident, resident_memories=2),
     "remote": open_remote,
     "qdrant-local": open_on_local_mode,
     "qdrant": open_on_server,
 }
-"""``qdrant-local`` is the adapter over the wire, with the client's local mode behind it (tests/qdrant_server.py says
+"""``resident-few`` has no room for most banks, and lets those go that grow.
+
+``qdrant-local`` is the adapter over the wire, with the client's local mode behind it (tests/qdrant_server.py says
 what that cannot show), ``qdrant`` the adapter and a real server, where RECALLMESH_TEST_QDRANT names one."""
 DURABLE: dict[str, Opener] = {name: opener for name, opener in INDEXES.items() if name != "remote"}
 """Those that are opened on a directory, or as if they were, so that opening again must find what was stored."""

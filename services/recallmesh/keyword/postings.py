@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from recallmesh.columns.tagsets import TagSets
 from recallmesh.core.memory import FactType
 from recallmesh.core.tags import EVERYTHING
 from recallmesh.keyword.analysis import QueryTerm
@@ -16,7 +17,6 @@ from recallmesh.keyword.frequencies import WORTHLESS, Frequencies
 from recallmesh.keyword.matches import Matches
 from recallmesh.keyword.ranking import Terms, idf
 from recallmesh.keyword.store import KeywordHit, KeywordQuery, hit_of
-from recallmesh.keyword.tagsets import TagSets
 
 DEAD_SHARE = 0.3
 """Share of dead rows beyond which a bank is to be built anew: they cost time in every search."""

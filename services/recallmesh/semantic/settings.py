@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from recallmesh.vectors.embedded import INDEX_FROM
+from recallmesh.vectors.embedded import INDEX_FROM, RESIDENT_MEMORIES
 from recallmesh.vectors.qdrant_address import address_of
 
 
@@ -21,6 +21,9 @@ class SemanticSettings(BaseModel, extra="forbid", frozen=True):
     index_from: int = Field(default=INDEX_FROM, ge=1000)
     """Memories without an HNSW graph from which one is built; fewer are compared exactly, one by one. A Qdrant
     server is told when its collection is made."""
+    resident_memories: int = Field(default=RESIDENT_MEMORIES, ge=0)
+    """Memories whose vectors the embedded index also holds in memory, in all banks together, so that they are searched
+    there; about 3.4 KB each. A bank of more, or one without room, is searched on disk. 0: none."""
     qdrant_url: str | None = None
     """Where a Qdrant server's gRPC interface is: ``http://qdrant:6334``, or ``https://…``. It has the vectors then, and
     the semantic, temporal and graph arms each ask it themselves. Absent: the embedded index."""

@@ -6,6 +6,7 @@ Every call holds Python's global lock for as long as it takes (0.9.0), so a shar
 import math
 import os
 import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +30,19 @@ from recallmesh.vectors.condition import (
     query_condition,
 )
 from recallmesh.vectors.nearest import WIDER, breadth, full_scan_kilobytes, score_of, store_floor, widest
-from recallmesh.vectors.payload import BANK, END, MEMORY, START, TAG_COUNT, TAGS, TYPE, HitColumns, Point, point_id
+from recallmesh.vectors.payload import (
+    BANK,
+    END,
+    MEMORY,
+    START,
+    TAG_COUNT,
+    TAGS,
+    TYPE,
+    HitColumns,
+    Point,
+    PointRows,
+    point_id,
+)
 
 RETURNED = [MEMORY, TYPE, START, END]
 SYNC_TRIES = 5
@@ -109,6 +122,27 @@ class Shard:
         """Return those of the points that are there."""
         with _Translated():
             return set(_numbers(self._shard.retrieve(list(point_ids), with_payload=False, with_vector=False)))
+
+    def size(self, bank_uid: str) -> int:
+        """Return about how many points a bank has, off the index of banks: in 20 µs however many they are."""
+        with _Translated():
+            return self._shard.count(q.CountRequest(exact=False, filter=_filter(AnyOf(BANK, (bank_uid,)))))
+
+    def rows(self, bank_uid: str, after: int | None, size: int) -> tuple[PointRows, int | None]:
+        """Return the next points of a bank, from the first or a given one on, and the one to go on with if any is left.
+
+        By their numbers: what is stored meanwhile is among the rest or before it, what is taken out in neither.
+        """
+        request = q.ScrollRequest(
+            offset=after,
+            limit=size,
+            filter=_filter(AnyOf(BANK, (bank_uid,))),
+            with_payload=[MEMORY, TYPE, START, END, TAGS],
+            with_vector=True,
+        )
+        with _Translated():
+            records, following = self._shard.scroll(request)
+        return _rows(records), cast("int | None", following)
 
     def counts(self) -> tuple[int, int]:
         """Return the number of points, and of those that no HNSW graph holds."""
@@ -253,6 +287,21 @@ def _numbers(points: Sequence[q.ScoredPoint | q.Record]) -> list[int]:
 def _face(payload: Mapping[str, Any]) -> Face:
     # One string for each type: then a pickle of a thousand hits holds it once.
     return payload[MEMORY], sys.intern(payload[TYPE]), payload.get(START), payload.get(END)
+
+
+def _rows(records: Sequence[q.Record]) -> PointRows:
+    rows = PointRows([], [], [], [], b"", b"")
+    text, context = array("f"), array("f")
+    for record in records:
+        memory_id, fact_type, start, end = _face(record.payload or {})
+        rows.memory_ids.append(memory_id)
+        rows.types.append(fact_type)
+        rows.times.append((start, end))
+        rows.tags.append(tuple((record.payload or {}).get(TAGS, ())))
+        vectors = cast("dict[str, list[float]]", record.vector)  # made anew at each look
+        text.fromlist(vectors[VectorField.TEXT])
+        context.fromlist(vectors[VectorField.CONTEXT])
+    return rows._replace(text=text.tobytes(), context=context.tobytes())
 
 
 def _filter(condition: Condition) -> q.Filter:

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,19 @@ from typing import Any
 from recallmesh.core.arm import Indexed, IndexEntry, Removal
 from recallmesh.core.errors import EmbeddingMismatch, MeshError, StoreUnavailable, all_errors
 from recallmesh.core.page import Page, PageRequest
-from recallmesh.core.vectors import VectorHit, VectorIndex, VectorQuery
+from recallmesh.core.vectors import VectorHit, VectorQuery
 from recallmesh.vectors.frame import HEADER, Call, Reply, frame_of, message_in
-from recallmesh.vectors.payload import hits_of, point_of
+from recallmesh.vectors.payload import Point, PointRows, hits_of, point_of
 from recallmesh.vectors.turns import Turns
 
 INDEX_FROM = 20_000
 """Points without a graph from which graphs are built; as many are searched exactly in about 7 ms (384 dimensions)."""
+RESIDENT_MEMORIES = 20_000
+"""Memories whose vectors are held in this process too, in all banks together (``near``): about 3.4 KB each."""
 POINTS_PER_CALL = 64
 """A write of this size takes the worker about 10 ms: no search waits longer for its turn."""
+ROWS_PER_CALL = 128
+"""Points read in a call: the worker takes 3 ms for them (384 dimensions)."""
 QUERIES_PER_CALL = 16
 """A search of more is a large one: cut into parts, which let the small ones pass."""
 STALL_S = 15.0
@@ -48,16 +52,14 @@ class EmbeddedVectorIndex:
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._closed = False
+        self.ended = 0
+        """How many workers have ended: what was known of the index before need not be true any more."""
 
     async def search(self, queries: tuple[VectorQuery, ...]) -> tuple[tuple[VectorHit, ...], ...]:
         """Answer in as few calls of the worker as let others have their turn meanwhile."""
         if not queries:
             return ()
-        for query in queries:
-            if len(query.vector) != self._dimensions:
-                raise EmbeddingMismatch(
-                    f"a query vector has {len(query.vector)} dimensions, the index {self._dimensions}"
-                )
+        self.refuse_other_size(queries)
         large = len(queries) > QUERIES_PER_CALL
         answers: list[tuple[VectorHit, ...]] = []
         while len(answers) < len(queries):
@@ -68,15 +70,12 @@ class EmbeddedVectorIndex:
 
     async def upsert(self, bank_uid: str, entries: tuple[IndexEntry, ...]) -> None:
         """Store in parts; on an error the parts before it stay."""
-        points = tuple(point_of(bank_uid, entry, self._dimensions) for entry in entries)
-        for first in range(0, len(points), POINTS_PER_CALL):
-            await self._call("upsert", bank_uid, points[first : first + POINTS_PER_CALL], large=True)
+        for part in self.parts_of(bank_uid, entries):
+            await self.upsert_part(bank_uid, part)
 
     async def delete(self, bank_uid: str, removals: tuple[Removal, ...]) -> None:
         """Take memories out and remember the versions."""
-        if removals:
-            rows = tuple((removal.memory_id, removal.version) for removal in removals)
-            await self._call("delete", bank_uid, rows, large=True)
+        await self.delete_told(bank_uid, removals)
 
     async def drop(self, bank_uid: str) -> None:
         """Take a bank out; its uid is never used again, so nothing of it is remembered."""
@@ -93,6 +92,42 @@ class EmbeddedVectorIndex:
         moved_lately = asyncio.get_running_loop().time() - self._progress_at < STALL_S
         if not (self._waiting and self._runs and moved_lately):
             await self._call("check")
+
+    def refuse_other_size(self, queries: Iterable[VectorQuery]) -> None:
+        """Raise ``EmbeddingMismatch`` if a vector has another size than the index."""
+        for query in queries:
+            if len(query.vector) != self._dimensions:
+                raise EmbeddingMismatch(
+                    f"a query vector has {len(query.vector)} dimensions, the index {self._dimensions}"
+                )
+
+    def parts_of(self, bank_uid: str, entries: Iterable[IndexEntry]) -> list[tuple[Point, ...]]:
+        """Make the points of entries, in parts of which each is one call."""
+        points = tuple(point_of(bank_uid, entry, self._dimensions) for entry in entries)
+        return [points[first : first + POINTS_PER_CALL] for first in range(0, len(points), POINTS_PER_CALL)]
+
+    async def upsert_part(self, bank_uid: str, points: tuple[Point, ...]) -> list[int]:
+        """Store points in one call; returns the places of those that were news."""
+        news: list[int] = await self._call("upsert", bank_uid, points, large=True)
+        return news
+
+    async def delete_told(self, bank_uid: str, removals: tuple[Removal, ...]) -> list[str]:
+        """Take memories out as ``delete`` does; returns those that are not there any more by these removals."""
+        if not removals:
+            return []
+        rows = tuple((removal.memory_id, removal.version) for removal in removals)
+        gone: list[str] = await self._call("delete", bank_uid, rows, large=True)
+        return gone
+
+    async def size(self, bank_uid: str) -> int:
+        """Return about how many memories of a bank there are."""
+        size: int = await self._call("size", bank_uid)
+        return size
+
+    async def rows(self, bank_uid: str, after: int | None) -> tuple[PointRows, int | None]:
+        """Return a part of what is stored of a bank, from a point on, and where to go on; others go first."""
+        page: tuple[PointRows, int | None] = await self._call("rows", bank_uid, after, ROWS_PER_CALL, large=True)
+        return page
 
     async def start(self) -> None:
         """Start a worker unless one runs."""
@@ -169,6 +204,7 @@ class EmbeddedVectorIndex:
                 if answered is not None:
                     answered.set_result(reply)
         finally:
+            self.ended += 1
             for number, answered in self._waiting.items():
                 answered.set_result(
                     Reply(number, error=StoreUnavailable.__name__, message="the vector index's worker stopped")
@@ -201,7 +237,7 @@ async def open_embedded_vectors(
     dimensions: int,
     index_from: int = INDEX_FROM,
     lock_wait_s: float = LOCK_WAIT_S,
-) -> AsyncIterator[VectorIndex]:
+) -> AsyncIterator[EmbeddedVectorIndex]:
     """Open the vectors of an embedding below ``path``, made where there are none.
 
     Raises:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import repeat
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from recallmesh.core.arm import IndexEntry, Vector
 from recallmesh.core.errors import EmbeddingMismatch
@@ -50,6 +50,20 @@ class Point:
     payload: Payload
     text: Vector
     context: Vector
+
+
+class PointRows(NamedTuple):
+    """Points of one bank in columns, as they lie in the index, for whoever keeps them in memory.
+
+    The vectors are of length one, as the index stores them: 32-bit numbers of this machine, one vector after the other.
+    """
+
+    memory_ids: list[str]
+    types: list[str]
+    times: list[tuple[int | None, int | None]]
+    tags: list[tuple[str, ...]]
+    text: bytes
+    context: bytes
 
 
 HitColumns = tuple[list[str], list[float], list[str], list[tuple[int | None, int | None]]]
@@ -111,12 +125,13 @@ def hits_of(columns: HitColumns) -> tuple[VectorHit, ...]:
     """Read an answer's hits."""
     memory_ids, scores, types, times = columns
     kinds = map(TYPES.__getitem__, types)
-    windows = map(_window, times) if times else repeat(None)
+    windows = map(window_at, times) if times else repeat(None)
     return tuple(map(vector_hit_of, zip(memory_ids, scores, kinds, windows, strict=False)))
 
 
 @lru_cache(WINDOWS_KEPT)
-def _window(time: tuple[int | None, int | None]) -> Window | None:
+def window_at(time: tuple[int | None, int | None]) -> Window | None:
+    """Read a start and an end; a memory without is undated."""
     start, end = time
     if start is None or end is None:
         return None

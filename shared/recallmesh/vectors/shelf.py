@@ -16,7 +16,7 @@ from recallmesh.core.vectors import VectorQuery
 from recallmesh.vectors.catalog import Catalog, open_catalog
 from recallmesh.vectors.edge import Shard
 from recallmesh.vectors.generation import Generations
-from recallmesh.vectors.payload import HitColumns, Point, point_id
+from recallmesh.vectors.payload import HitColumns, Point, PointRows, point_id
 
 FLUSH_POINTS = 10_000
 """Written points after which the log is cut: it then takes about a second to read back after a kill."""
@@ -52,24 +52,26 @@ class Shelf:
                 break
         return answers
 
-    def upsert(self, bank_uid: str, points: tuple[Point, ...]) -> None:
-        """Store the points that are not older than what is stored or was removed."""
-        newest: dict[str, Point] = {}
-        for point in points:
+    def upsert(self, bank_uid: str, points: tuple[Point, ...]) -> list[int]:
+        """Store the points that are not older than what is stored or was removed; returns which: their places."""
+        newest: dict[str, int] = {}
+        for place, point in enumerate(points):
             held = newest.get(point.memory_id)
-            if held is None or point.version >= held.version:
-                newest[point.memory_id] = point
+            if held is None or point.version >= points[held].version:
+                newest[point.memory_id] = place
         known = self._catalog.versions(bank_uid, newest)
-        fresh = [point for point in newest.values() if _is_news(point.version, known.get(point.memory_id))]
-        if not fresh:
-            return
+        news = [place for memory_id, place in newest.items() if _is_news(points[place].version, known.get(memory_id))]
+        if not news:
+            return []
+        fresh = [points[place] for place in news]
         # The shard first: a catalog that lags makes a repeated call store again, one that is ahead would make it skip.
         self._shard.upsert(fresh)
         self._catalog.record(bank_uid, [(point.memory_id, point.version) for point in fresh], removed=False)
         self._wrote([point.id for point in fresh])
+        return news
 
-    def delete(self, bank_uid: str, removals: tuple[tuple[str, int], ...]) -> None:
-        """Take out the memories that are not newer than their removal, and remember the removals."""
+    def delete(self, bank_uid: str, removals: tuple[tuple[str, int], ...]) -> list[str]:
+        """Take out the memories that are not newer than their removal, remember the removals; returns which."""
         latest: dict[str, int] = {}
         for memory_id, version in removals:
             latest[memory_id] = max(version, latest.get(memory_id, version))
@@ -80,11 +82,12 @@ class Shelf:
             if version >= known.get(memory_id, (version,))[0]
         ]
         if not due:
-            return
+            return []
         point_ids = [point_id(bank_uid, memory_id) for memory_id, _ in due]
         self._shard.delete(point_ids)
         self._catalog.record(bank_uid, due, removed=True)
         self._wrote(point_ids)
+        return [memory_id for memory_id, _ in due]
 
     def drop(self, bank_uid: str) -> None:
         """Take a bank out."""
@@ -96,6 +99,14 @@ class Shelf:
     def scan(self, bank_uid: str, after: str, size: int) -> list[tuple[str, int]]:
         """List what is stored after a memory id."""
         return self._catalog.scan(bank_uid, after, size)
+
+    def size(self, bank_uid: str) -> int:
+        """Return about how many memories of a bank there are."""
+        return self._shard.size(bank_uid)
+
+    def rows(self, bank_uid: str, after: int | None, size: int) -> tuple[PointRows, int | None]:
+        """Return what is stored of a bank, from a point on, and where to go on."""
+        return self._shard.rows(bank_uid, after, size)
 
     def check(self) -> None:
         """Return if both files answer."""

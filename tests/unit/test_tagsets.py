@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recallmesh.columns.tagsets import TagSets
 from recallmesh.core.tags import TagAnd, TagLeaf, TagMode, TagNot, TagOr, TagTest, passes
-from recallmesh.keyword.tagsets import TagSets
 
 TAGS = st.frozensets(st.sampled_from(["a", "b", "c", "d", "a b", "", "\x00"]), max_size=4)
 LEAVES = st.builds(TagLeaf, TAGS, st.sampled_from(TagMode))

@@ -1,7 +1,7 @@
 """Which sets of tags occur in a bank, and which of them pass a test: its cost is that of the asked tags alone."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import assert_never
 
@@ -20,6 +20,14 @@ class TagSets:
         """Start empty."""
         self._number_of: dict[frozenset[str], int] = {}
         self._holding: dict[str, array[int]] = {}
+
+    def __len__(self) -> int:
+        """Return how many sets have a number."""
+        return len(self._number_of)
+
+    def __iter__(self) -> Iterator[frozenset[str]]:
+        """List the sets, in the order of their numbers."""
+        return iter(self._number_of)
 
     def number(self, tags: Iterable[str]) -> int:
         """Return the number of this set, a new one if it is new."""
