@@ -124,8 +124,8 @@ class ResidentBank:
         asked = (field, vector)
         parts = self._kept.get(asked)
         if parts is None:
-            # Row by row: a product of the matrix would start threads that wait for the next one at full speed, and
-            # give equal rows unequal scores. It lets others run meanwhile.
+            # Row by row: a product of the matrix would start threads that wait for the next one at full speed. It gives
+            # equal rows equal scores, and lets others run meanwhile.
             cosines = np.vecdot(self._vectors[field][: len(self._number_of)], unit(np.array([vector], np.float32))[0])
             # 32 bits by a million are exact in 64: this rounds as ``score_of`` does.
             parts = np.rint(cosines.astype(np.float64) * SCALE).astype(np.int32)
