@@ -32,8 +32,10 @@ MESHES = {"embedded": open_in_process, "nine processes": open_nine, "nine on sto
 BANK = BankRef("bench")
 CHUNKS = BankConfig(retain=RetainTuning(mode=ExtractionMode.CHUNKS))
 BATCH = 200
-WARM_UP = 600
-"""Other questions asked before those that count: servers in Java take as many to compile what they run often."""
+EARLY = 600
+"""Other questions asked before those that count as early: what is run often is compiled by then, and not well yet."""
+WARM_UP = 2_500
+"""Other questions asked before those that count: so many it takes until servers in Java compile nothing any more."""
 MS = timedelta(milliseconds=1)
 PLAIN = RecallTuning(reranking=False)
 
@@ -50,8 +52,8 @@ async def fill(mesh: Mesh, items: Sequence[RetainItem]) -> float:
     return len(items) / sum(clock.walls) * 1000
 
 
-async def ask(mesh: Mesh, questions: Sequence[RecallRequest]) -> dict[str, float]:
-    """Ask one question after the other."""
+async def ask(mesh: Mesh, questions: Sequence[RecallRequest], when: str = "") -> dict[str, float]:
+    """Ask one question after the other; ``when`` is said of the figures, of which there are two then."""
     clock, arms, missing = Clock(), defaultdict[str, list[float]](list), 0
     for request in questions:
         with clock.taking():
@@ -60,6 +62,8 @@ async def ask(mesh: Mesh, questions: Sequence[RecallRequest]) -> dict[str, float
             if report.state is PartState.OK:
                 arms[report.arm].append(report.latency / MS)
             missing += report.state not in (PartState.OK, PartState.SKIPPED)
+    if when:
+        return {f"recall {when}, p50 ms": clock.p50, f"recall {when}, p95 ms": clock.p95}
     return {
         "recall, p50 ms": clock.p50,
         "recall, p95 ms": clock.p95,
@@ -90,7 +94,9 @@ async def measure(kind: str, items: Sequence[RetainItem], queries: int, writes: 
     with tempfile.TemporaryDirectory() as folder:
         async with MESHES[kind](Path(folder)) as mesh:
             found = {"retain in calls of 200, items/s": await fill(mesh, items)}
-            await ask(mesh, asked[:WARM_UP])
+            await ask(mesh, asked[:EARLY])
+            found |= await ask(mesh, asked[EARLY : EARLY + queries], f"after {EARLY} others")
+            await ask(mesh, asked[EARLY + queries : WARM_UP])
             return found | await ask(mesh, asked[WARM_UP:]) | await read_writes(mesh, writes)
 
 
@@ -98,7 +104,10 @@ async def run(words: argparse.Namespace) -> None:
     """Measure every mesh, print and write down."""
     set_up_logging(level="error")
     items = list(corpus.items(words.size, corpus.load_vocabulary()))
-    setup = {key: getattr(words, key) for key in ("size", "queries", "writes")} | {"pace_ms_before": pace_ms()}
+    setup = {key: getattr(words, key) for key in ("size", "queries", "writes")} | {
+        "warm_up": WARM_UP,
+        "pace_ms_before": pace_ms(),
+    }
     figures = {kind: await measure(kind, items, words.queries, words.writes) for kind in words.meshes}
     first = next(iter(figures.values()))
     names = dict.fromkeys(name for each in figures.values() for name in each)

@@ -12,8 +12,8 @@ from typing import Protocol, TypeVar
 from recallmesh.core.bank import Bank, BankRef
 from recallmesh.core.memory import Memory, Outline
 
-MEMORIES_KEPT = 5_000
-"""About 1 KB each."""
+MEMORIES_KEPT = 20_000
+"""About 1 KB each; as many as vectors are held of (``semantic.resident_memories``), so that a bank is held whole."""
 OUTLINES_KEPT = 20_000
 """About 0.3 KB each."""
 BANKS_KEPT = 1_000
